@@ -3,13 +3,13 @@
 
 #include "render/grades.h"
 
-static void write_time(struct sf_json_writer *w, sf_str key, int64_t ns)
+static void balance_write_time(struct sf_json_writer *w, sf_str key, int64_t ns)
 {
     sf_json_write_key(w, key);
     sf_json_write_u64_text(w, ns > 0 ? (uint64_t)ns : 0);
 }
 
-static void write_value(struct sf_json_writer *w, sf_str key, int64_t value)
+static void balance_write_value(struct sf_json_writer *w, sf_str key, int64_t value)
 {
     sf_json_write_key(w, key);
     sf_json_write_i64(w, value);
@@ -23,10 +23,10 @@ void sf_balance_json(const struct sf_balance *b, struct sf_buf *out)
     sf_json_write_key_str(&w, SF_STR("instance"), b->instance);
     sf_json_write_key_str(&w, SF_STR("type"), b->type);
     sf_json_write_key_str(&w, SF_STR("unit"), b->unit);
-    write_time(&w, SF_STR("fromUnixNano"), b->from_ns);
-    write_time(&w, SF_STR("untilUnixNano"), b->until_ns);
+    balance_write_time(&w, SF_STR("fromUnixNano"), b->from_ns);
+    balance_write_time(&w, SF_STR("untilUnixNano"), b->until_ns);
     sf_json_write_key_u64(&w, SF_STR("spans"), b->n_spans);
-    write_value(&w, SF_STR("received"), b->received);
+    balance_write_value(&w, SF_STR("received"), b->received);
     sf_grades_json(&b->grades, &w);
     sf_json_write_key(&w, SF_STR("noSpan"));
     if (b->has_rest)

@@ -10,7 +10,7 @@ enum { LEVELS = 8, HEIGHT = 10, NUMBER_COLUMNS = 10, LABEL_MIN = 16, CLOCK_AT = 
 
 /* ---- numbers ---- */
 
-static void add_value(struct sf_buf *out, const struct sf_chart *c, double v)
+static void chart_add_value(struct sf_buf *out, const struct sf_chart *c, double v)
 {
     enum sf_chart_unit unit = c->unit;
     if (isnan(v)) {
@@ -29,11 +29,11 @@ static void add_value(struct sf_buf *out, const struct sf_chart *c, double v)
         sf_buf_print(out, "%.4g", v);
 }
 
-static void add_right(struct sf_buf *out, const struct sf_chart *c, double v, size_t columns)
+static void chart_add_right(struct sf_buf *out, const struct sf_chart *c, double v, size_t columns)
 {
     struct sf_buf cell = {0};
     size_t width;
-    add_value(&cell, c, v);
+    chart_add_value(&cell, c, v);
     width = sf_utf8_width(sf_buf_str(&cell));
     sf_units_pad(out, width < columns ? columns - width : 0);
     sf_buf_add_str(out, sf_buf_str(&cell));
@@ -61,7 +61,7 @@ struct extent {
 };
 
 /* Of the steps themselves: a column may be the mean of several. */
-static struct extent extent_of(const struct sf_chart *c, const double *values)
+static struct extent chart_extent_of(const struct sf_chart *c, const double *values)
 {
     struct extent e = {NAN, NAN, NAN};
     for (uint32_t i = 0; i < c->n_steps; i++) {
@@ -87,7 +87,7 @@ static unsigned eighths(double v, double low, double high, unsigned height)
     return n > height * LEVELS ? height * LEVELS : (unsigned)n;
 }
 
-static void add_block(struct sf_buf *out, unsigned n_eighths)
+static void chart_add_block(struct sf_buf *out, unsigned n_eighths)
 {
     if (n_eighths == 0)
         sf_buf_add_u8(out, ' ');
@@ -130,21 +130,21 @@ static void add_axis(const struct sf_chart *c, uint32_t n_columns, size_t indent
 static void draw_tall(const struct sf_chart *c, uint32_t n_columns, struct sf_buf *out)
 {
     const double *values = c->series->values;
-    struct extent e = extent_of(c, values);
+    struct extent e = chart_extent_of(c, values);
     double low = e.least < 0 ? e.least : 0;
     struct sf_chart zero = {.unit = c->unit}; /* it is not an estimate */
     for (unsigned row = HEIGHT; row-- > 0;) {
         if (row == HEIGHT - 1)
-            add_right(out, c, e.most, NUMBER_COLUMNS);
+            chart_add_right(out, c, e.most, NUMBER_COLUMNS);
         else if (row == 0)
-            add_right(out, low < 0 ? c : &zero, low, NUMBER_COLUMNS);
+            chart_add_right(out, low < 0 ? c : &zero, low, NUMBER_COLUMNS);
         else
             sf_units_pad(out, NUMBER_COLUMNS);
         sf_buf_add_str(out, SF_STR(" |"));
         for (uint32_t i = 0; i < n_columns; i++) {
             double v = column(c, values, n_columns, i);
             unsigned n = isnan(v) ? 0 : eighths(v, low, e.most, HEIGHT);
-            add_block(out, n > row * LEVELS ? n - row * LEVELS : 0);
+            chart_add_block(out, n > row * LEVELS ? n - row * LEVELS : 0);
         }
         while (out->len && out->p[out->len - 1] == ' ')
             out->len--;
@@ -153,29 +153,29 @@ static void draw_tall(const struct sf_chart *c, uint32_t n_columns, struct sf_bu
     add_axis(c, n_columns, NUMBER_COLUMNS + 2, out);
     sf_units_text(out, c->series->label, 60);
     sf_buf_add_str(out, SF_STR(": least "));
-    add_value(out, c, e.least);
+    chart_add_value(out, c, e.least);
     sf_buf_add_str(out, SF_STR(", most "));
-    add_value(out, c, e.most);
+    chart_add_value(out, c, e.most);
     sf_buf_add_str(out, SF_STR(", last "));
-    add_value(out, c, e.last);
+    chart_add_value(out, c, e.last);
     sf_buf_add_u8(out, '\n');
 }
 
 /* ---- several ---- */
 
-static void draw_line(const struct sf_chart *c, const struct sf_chart_series *s, size_t label,
-                      uint32_t n_columns, double low, double high, struct sf_buf *out)
+static void chart_draw_line(const struct sf_chart *c, const struct sf_chart_series *s, size_t label,
+                            uint32_t n_columns, double low, double high, struct sf_buf *out)
 {
-    struct extent e = extent_of(c, s->values);
+    struct extent e = chart_extent_of(c, s->values);
     size_t width = sf_units_text(out, s->label, label - 1);
     sf_units_pad(out, label - width);
     for (uint32_t i = 0; i < n_columns; i++) {
         double v = column(c, s->values, n_columns, i);
-        add_block(out, isnan(v) ? 0 : eighths(v, low, high, 1));
+        chart_add_block(out, isnan(v) ? 0 : eighths(v, low, high, 1));
     }
-    add_right(out, c, e.least, NUMBER_COLUMNS);
-    add_right(out, c, e.most, NUMBER_COLUMNS);
-    add_right(out, c, e.last, NUMBER_COLUMNS);
+    chart_add_right(out, c, e.least, NUMBER_COLUMNS);
+    chart_add_right(out, c, e.most, NUMBER_COLUMNS);
+    chart_add_right(out, c, e.last, NUMBER_COLUMNS);
     sf_buf_add_u8(out, '\n');
 }
 
@@ -186,7 +186,7 @@ static void draw_lines(const struct sf_chart *c, size_t width, uint32_t n_column
            label = width > used + LABEL_MIN ? width - used - 1 : LABEL_MIN;
     double low = 0, high = 0;
     for (uint32_t i = 0; i < c->n_series; i++) { /* one scale for all: lines can be compared */
-        struct extent e = extent_of(c, c->series[i].values);
+        struct extent e = chart_extent_of(c, c->series[i].values);
         low = e.least < low ? e.least : low;
         high = e.most > high ? e.most : high;
     }
@@ -195,7 +195,7 @@ static void draw_lines(const struct sf_chart *c, size_t width, uint32_t n_column
     sf_buf_print(out, "%*s%*s%*s\n", NUMBER_COLUMNS, "least", NUMBER_COLUMNS, "most",
                  NUMBER_COLUMNS, "last");
     for (uint32_t i = 0; i < c->n_series; i++)
-        draw_line(c, &c->series[i], label, n_columns, low, high, out);
+        chart_draw_line(c, &c->series[i], label, n_columns, low, high, out);
     add_axis(c, n_columns, label, out);
 }
 

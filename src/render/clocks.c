@@ -31,7 +31,7 @@ void sf_clocks_json(const struct sf_clocks_view *v, struct sf_json_writer *w)
         sf_json_write_key_u64(w, SF_STR("moreClocks"), v->n_more);
 }
 
-static void add_row(const struct sf_clock_row *r, struct sf_buf *out)
+static void clocks_add_row(const struct sf_clock_row *r, struct sf_buf *out)
 {
     bool is_ahead = r->offset_ns > 0;
     uint64_t size_ns = (uint64_t)(is_ahead ? r->offset_ns : -r->offset_ns);
@@ -63,7 +63,7 @@ static void add_row(const struct sf_clock_row *r, struct sf_buf *out)
 void sf_clocks_words(const struct sf_clocks_view *v, struct sf_buf *out)
 {
     for (uint32_t i = 0; i < v->n_rows; i++)
-        add_row(&v->rows[i], out);
+        clocks_add_row(&v->rows[i], out);
     if (v->n_more > 0)
         sf_buf_print(out, "... and %u more calls between hosts whose clocks were corrected\n",
                      v->n_more);

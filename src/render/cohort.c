@@ -8,7 +8,7 @@
 #include "render/profile_json.h"
 #include "render/units.h"
 
-static void write_f64(struct sf_json_writer *w, const char *key, double v)
+static void cohort_write_f64(struct sf_json_writer *w, const char *key, double v)
 {
     sf_json_write_key(w, sf_str_from(key));
     sf_json_write_f64(w, v);
@@ -35,8 +35,8 @@ enum sf_err sf_cohort_json(const struct sf_cohort_view *c, struct sf_buf *out, s
     sf_json_write_key(&w, SF_STR("looks"));
     sf_json_write_f64(&w, c->view.taken);
     sf_json_write_key_str(&w, SF_STR("trust"), sf_str_from(c->trust));
-    write_f64(&w, "meanDurationNs", c->mean_duration_ns);
-    write_f64(&w, "meanValue", c->mean_value);
+    cohort_write_f64(&w, "meanDurationNs", c->mean_duration_ns);
+    cohort_write_f64(&w, "meanValue", c->mean_value);
     sf_grades_json(&c->grades, &w);
     sf_known_json(&c->known, &w);
     sf_json_write_key_str(&w, SF_STR("note"), c->note);

@@ -8,14 +8,14 @@
 #include "render/units.h"
 #include "wire/json_write.h"
 
-static void write_f64(struct sf_json_writer *w, const char *key, double v)
+static void comparison_write_f64(struct sf_json_writer *w, const char *key, double v)
 {
     sf_json_write_key(w, sf_str_from(key));
     sf_json_write_f64(w, v);
 }
 
-static void write_side(struct sf_json_writer *w, const char *key,
-                       const struct sf_comparison_side *s)
+static void comparison_write_side(struct sf_json_writer *w, const char *key,
+                                  const struct sf_comparison_side *s)
 {
     sf_json_write_key(w, sf_str_from(key));
     sf_json_write_object(w);
@@ -25,8 +25,8 @@ static void write_side(struct sf_json_writer *w, const char *key,
     sf_json_write_bool(w, s->is_estimate);
     sf_json_write_key_u64(w, SF_STR("spans"), s->n_spans);
     sf_json_write_key_u64(w, SF_STR("sampledSpans"), s->n_sampled);
-    write_f64(w, "meanDurationNs", s->mean_duration_ns);
-    write_f64(w, "meanValue", s->mean_value);
+    comparison_write_f64(w, "meanDurationNs", s->mean_duration_ns);
+    comparison_write_f64(w, "meanValue", s->mean_value);
     sf_json_write_key(w, SF_STR("durationsNs"));
     sf_json_write_array(w);
     for (uint32_t i = 0; s->n_spans > 0 && i < SF_COMPARISON_QUANTILES; i++)
@@ -42,14 +42,14 @@ static void write_bool(struct sf_json_writer *w, const char *key, bool v)
 }
 
 /* Members of the object at hand. Without bounds too few spans have it. */
-static void write_row(struct sf_json_writer *w, const struct sf_comparison_row *r)
+static void comparison_write_row(struct sf_json_writer *w, const struct sf_comparison_row *r)
 {
-    write_f64(w, "left", r->left);
-    write_f64(w, "right", r->right);
-    write_f64(w, "delta", r->delta);
+    comparison_write_f64(w, "left", r->left);
+    comparison_write_f64(w, "right", r->right);
+    comparison_write_f64(w, "delta", r->delta);
     if (isfinite(r->low) && isfinite(r->high)) {
-        write_f64(w, "low", r->low);
-        write_f64(w, "high", r->high);
+        comparison_write_f64(w, "low", r->low);
+        comparison_write_f64(w, "high", r->high);
     }
     sf_json_write_key_u64(w, SF_STR("leftSpans"), r->n_left);
     sf_json_write_key_u64(w, SF_STR("rightSpans"), r->n_right);
@@ -61,8 +61,8 @@ static void write_row(struct sf_json_writer *w, const struct sf_comparison_row *
         sf_json_write_null(w);
 }
 
-static void write_functions(struct sf_json_writer *w, const struct sf_comparison_row *rows,
-                            uint32_t n)
+static void comparison_write_functions(struct sf_json_writer *w,
+                                       const struct sf_comparison_row *rows, uint32_t n)
 {
     sf_json_write_key(w, SF_STR("functions"));
     sf_json_write_array(w);
@@ -73,7 +73,7 @@ static void write_functions(struct sf_json_writer *w, const struct sf_comparison
             sf_json_write_key_str(w, SF_STR("file"), rows[i].file);
             sf_json_write_key_u64(w, SF_STR("line"), rows[i].line);
         }
-        write_row(w, &rows[i]);
+        comparison_write_row(w, &rows[i]);
         sf_json_write_object_end(w);
     }
     sf_json_write_array_end(w);
@@ -85,17 +85,17 @@ static void write_part(struct sf_json_writer *w, const struct sf_comparison_time
     sf_json_write_object(w);
     sf_json_write_key_str(w, SF_STR("part"), sf_str_from(p->name));
     sf_json_write_key_str(w, SF_STR("words"), sf_str_from(p->words));
-    write_row(w, &p->row);
-    write_f64(w, "share", t->duration.delta != 0 ? p->row.delta / t->duration.delta : 0);
+    comparison_write_row(w, &p->row);
+    comparison_write_f64(w, "share", t->duration.delta != 0 ? p->row.delta / t->duration.delta : 0);
     write_bool(w, "isEstimate", p->is_estimate);
-    write_functions(w, p->items, p->n_items);
+    comparison_write_functions(w, p->items, p->n_items);
     sf_json_write_key_u64(w, SF_STR("moreFunctions"), p->n_more);
-    write_f64(w, "restLeft", p->rest_left);
-    write_f64(w, "restRight", p->rest_right);
+    comparison_write_f64(w, "restLeft", p->rest_left);
+    comparison_write_f64(w, "restRight", p->rest_right);
     sf_json_write_object_end(w);
 }
 
-static void write_time(struct sf_json_writer *w, const struct sf_comparison_time *t)
+static void comparison_write_time(struct sf_json_writer *w, const struct sf_comparison_time *t)
 {
     sf_json_write_key(w, SF_STR("time"));
     sf_json_write_object(w);
@@ -103,10 +103,10 @@ static void write_time(struct sf_json_writer *w, const struct sf_comparison_time
     sf_json_write_key_u64(w, SF_STR("leftSpans"), t->n_left);
     sf_json_write_key_u64(w, SF_STR("rightSpans"), t->n_right);
     sf_json_write_key_u64(w, SF_STR("samples"), t->n_samples);
-    write_f64(w, "confidence", 0.95);
+    comparison_write_f64(w, "confidence", 0.95);
     sf_json_write_key(w, SF_STR("duration"));
     sf_json_write_object(w);
-    write_row(w, &t->duration);
+    comparison_write_row(w, &t->duration);
     sf_json_write_object_end(w);
     sf_json_write_key(w, SF_STR("parts"));
     sf_json_write_array(w);
@@ -123,8 +123,8 @@ void sf_comparison_json(const struct sf_comparison *c, struct sf_buf *out)
     sf_json_write_object(&w);
     sf_json_write_key_str(&w, SF_STR("type"), c->type);
     sf_json_write_key_str(&w, SF_STR("unit"), c->unit);
-    write_side(&w, "left", &c->left);
-    write_side(&w, "right", &c->right);
+    comparison_write_side(&w, "left", &c->left);
+    comparison_write_side(&w, "right", &c->right);
     sf_json_write_key_u64(&w, SF_STR("significant"), c->n_significant);
     write_bool(&w, "isSample", c->is_sample);
     sf_json_write_key_str(&w, SF_STR("note"), c->note);
@@ -141,8 +141,8 @@ void sf_comparison_json(const struct sf_comparison *c, struct sf_buf *out)
         sf_json_write_array_end(&w);
     }
     sf_json_write_key_str(&w, SF_STR("reason"), c->reason);
-    write_functions(&w, c->rows, c->n_rows);
-    write_time(&w, &c->time);
+    comparison_write_functions(&w, c->rows, c->n_rows);
+    comparison_write_time(&w, &c->time);
     sf_json_write_object_end(&w);
 }
 
@@ -150,7 +150,7 @@ void sf_comparison_json(const struct sf_comparison *c, struct sf_buf *out)
 
 enum { NAME = 34, NUMBER = 11, MAX_ROWS = 20, PART_ROWS = 5 };
 
-static void add_cell(struct sf_buf *out, struct sf_buf *cell)
+static void comparison_add_cell(struct sf_buf *out, struct sf_buf *cell)
 {
     size_t width = sf_utf8_width(sf_buf_str(cell));
     sf_units_pad(out, width < NUMBER ? NUMBER - width : 1);
@@ -158,19 +158,19 @@ static void add_cell(struct sf_buf *out, struct sf_buf *cell)
     sf_buf_done(cell);
 }
 
-static void add_amount(struct sf_buf *out, double value, sf_str unit, bool is_difference,
-                       bool is_estimate)
+static void comparison_add_amount(struct sf_buf *out, double value, sf_str unit, bool is_difference,
+                                  bool is_estimate)
 {
     struct sf_buf cell = {.max = 256};
     sf_buf_add_str(&cell, is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
     if (is_difference || value < 0)
         sf_buf_add_u8(&cell, value < 0 ? '-' : '+');
     sf_units_amount(&cell, llround(fabs(value)), unit);
-    add_cell(out, &cell);
+    comparison_add_cell(out, &cell);
 }
 
-static void add_side(struct sf_buf *out, const char *name, const struct sf_comparison *c,
-                     const struct sf_comparison_side *s)
+static void comparison_add_side(struct sf_buf *out, const char *name, const struct sf_comparison *c,
+                                const struct sf_comparison_side *s)
 {
     sf_buf_print(out, "%-6s %llu spans", name, (unsigned long long)s->n_spans);
     if (s->n_found > s->n_spans)
@@ -188,38 +188,38 @@ static void add_side(struct sf_buf *out, const char *name, const struct sf_compa
     sf_buf_add_u8(out, '\n');
 }
 
-static void add_header(struct sf_buf *out, const char *title)
+static void comparison_add_header(struct sf_buf *out, const char *title)
 {
     sf_buf_print(out, "\n%-*s%*s%*s%*s%*s%*s\n", NAME, title, NUMBER, "left", NUMBER, "right",
                  NUMBER, "difference", NUMBER, "at least", NUMBER, "at most");
 }
 
-static void add_row(struct sf_buf *out, size_t indent, sf_str name,
-                    const struct sf_comparison_row *r, sf_str unit, bool is_estimate)
+static void comparison_add_row(struct sf_buf *out, size_t indent, sf_str name,
+                               const struct sf_comparison_row *r, sf_str unit, bool is_estimate)
 {
     bool has_bounds = isfinite(r->low) && isfinite(r->high);
     sf_units_pad(out, indent);
     size_t width = sf_units_text(out, name, NAME - 1 - indent) + indent;
     sf_units_pad(out, NAME - width);
-    add_amount(out, r->left, unit, false, is_estimate);
-    add_amount(out, r->right, unit, false, is_estimate);
-    add_amount(out, r->delta, unit, true, is_estimate);
+    comparison_add_amount(out, r->left, unit, false, is_estimate);
+    comparison_add_amount(out, r->right, unit, false, is_estimate);
+    comparison_add_amount(out, r->delta, unit, true, is_estimate);
     if (has_bounds) {
-        add_amount(out, r->low, unit, true, is_estimate);
-        add_amount(out, r->high, unit, true, is_estimate);
+        comparison_add_amount(out, r->low, unit, true, is_estimate);
+        comparison_add_amount(out, r->high, unit, true, is_estimate);
     }
     sf_buf_add_str(out, r->is_significant ? SF_STR("\n")
                         : has_bounds      ? SF_STR("  not significant\n")
                                           : SF_STR("  too few spans to tell\n"));
 }
 
-static void add_part(struct sf_buf *out, const struct sf_comparison_part *p, sf_str unit)
+static void comparison_add_part(struct sf_buf *out, const struct sf_comparison_part *p, sf_str unit)
 {
     uint32_t n = p->n_items < PART_ROWS ? p->n_items : PART_ROWS;
     uint32_t n_more = p->n_items - n + p->n_more;
-    add_row(out, 2, sf_str_from(p->words), &p->row, unit, p->is_estimate);
+    comparison_add_row(out, 2, sf_str_from(p->words), &p->row, unit, p->is_estimate);
     for (uint32_t i = 0; i < n; i++)
-        add_row(out, 4, p->items[i].function, &p->items[i], unit, p->is_estimate);
+        comparison_add_row(out, 4, p->items[i].function, &p->items[i], unit, p->is_estimate);
     if (n_more > 0)
         sf_buf_print(out, "    ... and %u more\n", n_more);
 }
@@ -232,15 +232,15 @@ static void add_prose(struct sf_buf *out, sf_str text)
     sf_buf_add_u8(out, '\n');
 }
 
-static void add_time(struct sf_buf *out, const struct sf_comparison *c)
+static void comparison_add_time(struct sf_buf *out, const struct sf_comparison *c)
 {
     const struct sf_comparison_time *t = &c->time;
     sf_str unit = SF_STR("nanoseconds");
     if (t->n_parts > 0) {
-        add_header(out, "time per span");
-        add_row(out, 0, SF_STR("duration"), &t->duration, unit, false);
+        comparison_add_header(out, "time per span");
+        comparison_add_row(out, 0, SF_STR("duration"), &t->duration, unit, false);
         for (uint32_t i = 0; i < t->n_parts; i++)
-            add_part(out, &t->parts[i], unit);
+            comparison_add_part(out, &t->parts[i], unit);
     }
     if (t->n_left < c->left.n_spans || t->n_right < c->right.n_spans)
         sf_buf_print(out, "parts of the duration: of %llu spans on the left, %llu on the right\n",
@@ -248,7 +248,7 @@ static void add_time(struct sf_buf *out, const struct sf_comparison *c)
     add_prose(out, t->reason);
 }
 
-static void add_functions(struct sf_buf *out, const struct sf_comparison *c)
+static void comparison_add_functions(struct sf_buf *out, const struct sf_comparison *c)
 {
     struct sf_buf title = {.max = 256};
     sf_str rest = c->type, what = c->type; /* "process_cpu:cpu:nanoseconds:cpu:nanoseconds" */
@@ -258,8 +258,8 @@ static void add_functions(struct sf_buf *out, const struct sf_comparison *c)
     sf_buf_add_u8(&title, 0);
     for (uint32_t i = 0; i < c->n_rows && i < MAX_ROWS; i++) {
         if (i == 0)
-            add_header(out, (const char *)title.p);
-        add_row(out, 0, c->rows[i].function, &c->rows[i], c->unit, false);
+            comparison_add_header(out, (const char *)title.p);
+        comparison_add_row(out, 0, c->rows[i].function, &c->rows[i], c->unit, false);
     }
     sf_buf_done(&title);
     if (c->n_rows > MAX_ROWS)
@@ -269,10 +269,10 @@ static void add_functions(struct sf_buf *out, const struct sf_comparison *c)
 void sf_comparison_text(const struct sf_comparison *c, struct sf_buf *out)
 {
     add_prose(out, c->time.summary);
-    add_side(out, "left", c, &c->left);
-    add_side(out, "right", c, &c->right);
-    add_time(out, c);
-    add_functions(out, c);
+    comparison_add_side(out, "left", c, &c->left);
+    comparison_add_side(out, "right", c, &c->right);
+    comparison_add_time(out, c);
+    comparison_add_functions(out, c);
     if (c->note.len)
         sf_buf_print(out, "%.*s\n", SF_STR_ARG(c->note));
     add_prose(out, c->reason);

@@ -8,19 +8,19 @@
 
 /* ---- JSON ---- */
 
-static void write_f64(struct sf_json_writer *w, const char *key, double v)
+static void coverage_write_f64(struct sf_json_writer *w, const char *key, double v)
 {
     sf_json_write_key(w, sf_str_from(key));
     sf_json_write_f64(w, v);
 }
 
-static void write_time(struct sf_json_writer *w, const char *key, int64_t ns)
+static void coverage_write_time(struct sf_json_writer *w, const char *key, int64_t ns)
 {
     sf_json_write_key(w, sf_str_from(key));
     sf_json_write_u64_text(w, ns > 0 ? (uint64_t)ns : 0);
 }
 
-static void write_types(struct sf_json_writer *w, const struct sf_coverage *c)
+static void coverage_write_types(struct sf_json_writer *w, const struct sf_coverage *c)
 {
     sf_json_write_key(w, SF_STR("types"));
     sf_json_write_array(w);
@@ -30,15 +30,15 @@ static void write_types(struct sf_json_writer *w, const struct sf_coverage *c)
         sf_json_write_key_str(w, SF_STR("type"), t->type);
         sf_json_write_key_u64(w, SF_STR("profiles"), t->n_profiles);
         sf_json_write_key_u64(w, SF_STR("samples"), t->n_samples);
-        write_f64(w, "rateHz", t->rate_hz);
+        coverage_write_f64(w, "rateHz", t->rate_hz);
         sf_json_write_key_u64(w, SF_STR("spacingNs"), t->spacing_ns);
         sf_json_write_key_u64(w, SF_STR("gapNs"), t->gap_ns);
         sf_json_write_key(w, SF_STR("gaps"));
         sf_json_write_array(w);
         for (uint32_t k = 0; k < t->n_gaps; k++) {
             sf_json_write_object(w);
-            write_time(w, "fromUnixNano", t->gaps[k].from_ns);
-            write_time(w, "untilUnixNano", t->gaps[k].until_ns);
+            coverage_write_time(w, "fromUnixNano", t->gaps[k].from_ns);
+            coverage_write_time(w, "untilUnixNano", t->gaps[k].until_ns);
             sf_json_write_object_end(w);
         }
         sf_json_write_array_end(w);
@@ -52,16 +52,16 @@ static void write_types(struct sf_json_writer *w, const struct sf_coverage *c)
 /* In samples, as those received: a row of `grades` may represent several. */
 static void write_counts(struct sf_json_writer *w, const struct sf_coverage *c)
 {
-    write_f64(w, "knownSamples", c->known);
-    write_f64(w, "estimatedSamples", c->estimated);
+    coverage_write_f64(w, "knownSamples", c->known);
+    coverage_write_f64(w, "estimatedSamples", c->estimated);
     sf_json_write_key(w, SF_STR("receivedByGrade"));
     sf_json_write_object(w);
     for (uint32_t i = 0; i < SF_GRADE_ROWS; i++)
-        write_f64(w, sf_grades_name((enum sf_grade_row)i), c->counts[i]);
+        coverage_write_f64(w, sf_grades_name((enum sf_grade_row)i), c->counts[i]);
     sf_json_write_object_end(w);
 }
 
-static void write_link(struct sf_json_writer *w, const struct sf_coverage *c)
+static void coverage_write_link(struct sf_json_writer *w, const struct sf_coverage *c)
 {
     sf_json_write_key(w, SF_STR("link"));
     sf_json_write_object(w);
@@ -72,14 +72,14 @@ static void write_link(struct sf_json_writer *w, const struct sf_coverage *c)
     if (c->n_thinned)
         sf_json_write_key_str(w, SF_STR("thinned"), c->thinned);
     sf_json_write_key_str(w, SF_STR("note"), c->note);
-    write_f64(w, "expectedSamples", c->expected);
-    write_f64(w, "receivedSamples", c->received);
+    coverage_write_f64(w, "expectedSamples", c->expected);
+    coverage_write_f64(w, "receivedSamples", c->received);
     write_counts(w, c);
     sf_grades_json(&c->grades, w);
     if (c->tagged_share >= 0)
-        write_f64(w, "taggedShare", c->tagged_share);
+        coverage_write_f64(w, "taggedShare", c->tagged_share);
     if (c->symbolised_share >= 0)
-        write_f64(w, "symbolisedShare", c->symbolised_share);
+        coverage_write_f64(w, "symbolisedShare", c->symbolised_share);
     sf_json_write_object_end(w);
 }
 
@@ -108,11 +108,11 @@ void sf_coverage_json(const struct sf_coverage *c, struct sf_buf *out)
     sf_json_write_key_str(&w, SF_STR("language"), c->language);
     if (c->span.len)
         sf_json_write_key_str(&w, SF_STR("span"), c->span);
-    write_time(&w, "fromUnixNano", c->from_ns);
-    write_time(&w, "untilUnixNano", c->until_ns);
+    coverage_write_time(&w, "fromUnixNano", c->from_ns);
+    coverage_write_time(&w, "untilUnixNano", c->until_ns);
     sf_json_write_key_u64(&w, SF_STR("spans"), c->n_spans);
-    write_types(&w, c);
-    write_link(&w, c);
+    coverage_write_types(&w, c);
+    coverage_write_link(&w, c);
     write_skews(&w, c);
     sf_json_write_key(&w, SF_STR("missing"));
     sf_json_write_array(&w);
@@ -143,7 +143,7 @@ void sf_coverage_json(const struct sf_coverage *c, struct sf_buf *out)
 
 /* ---- text ---- */
 
-static void add_type(struct sf_buf *out, const struct sf_coverage_type *t)
+static void coverage_add_type(struct sf_buf *out, const struct sf_coverage_type *t)
 {
     sf_buf_add_str(out, SF_STR("  "));
     sf_units_text(out, t->type, 60);
@@ -163,7 +163,7 @@ static void add_type(struct sf_buf *out, const struct sf_coverage_type *t)
     sf_buf_add_u8(out, '\n');
 }
 
-static void add_link(struct sf_buf *out, const struct sf_coverage *c)
+static void coverage_add_link(struct sf_buf *out, const struct sf_coverage *c)
 {
     if (c->n_checked == 0)
         return;
@@ -222,10 +222,10 @@ void sf_coverage_text(const struct sf_coverage *c, struct sf_buf *out)
     sf_buf_print(out, "\n%llu spans, %u profile type%s\n", (unsigned long long)c->n_spans,
                  c->n_types, c->n_types == 1 ? "" : "s");
     for (uint32_t i = 0; i < c->n_types; i++)
-        add_type(out, &c->types[i]);
+        coverage_add_type(out, &c->types[i]);
     if (c->n_more_types > 0)
         sf_buf_print(out, "  and %u more types\n", c->n_more_types);
-    add_link(out, c);
+    coverage_add_link(out, c);
     for (uint32_t i = 0; i < c->n_skews; i++)
         add_skew(out, &c->skews[i]);
     if (c->n_more_skews > 0)

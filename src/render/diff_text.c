@@ -8,7 +8,7 @@
 
 enum { NUMBER = 11, PERCENT = 9, MIN_NAME = 20, NUMBERS = 3 * NUMBER + 3 * PERCENT };
 
-static void add_right(struct sf_buf *out, struct sf_buf *cell, size_t columns)
+static void diff_text_add_right(struct sf_buf *out, struct sf_buf *cell, size_t columns)
 {
     size_t width = sf_utf8_width(sf_buf_str(cell));
     sf_units_pad(out, width < columns ? columns - width : 1);
@@ -16,13 +16,13 @@ static void add_right(struct sf_buf *out, struct sf_buf *cell, size_t columns)
     sf_buf_done(cell);
 }
 
-static void add_amount(struct sf_buf *out, int64_t v, sf_str unit, bool has_sign)
+static void diff_text_add_amount(struct sf_buf *out, int64_t v, sf_str unit, bool has_sign)
 {
     struct sf_buf cell = {0};
     if (has_sign && v > 0)
         sf_buf_add_u8(&cell, '+');
     sf_units_amount(&cell, v, unit);
-    add_right(out, &cell, NUMBER);
+    diff_text_add_right(out, &cell, NUMBER);
 }
 
 static void add_ratio(struct sf_buf *out, double ratio)
@@ -38,17 +38,17 @@ static void add_ratio(struct sf_buf *out, double ratio)
         sf_buf_print(&cell, "x%.0f", ratio + 1);
     else
         sf_buf_print(&cell, "%+.1f %%", ratio * 100);
-    add_right(out, &cell, PERCENT);
+    diff_text_add_right(out, &cell, PERCENT);
 }
 
-static void add_share(struct sf_buf *out, double share)
+static void diff_text_add_share(struct sf_buf *out, double share)
 {
     struct sf_buf cell = {0};
     sf_buf_print(&cell, "%.1f %%", share * 100);
-    add_right(out, &cell, PERCENT);
+    diff_text_add_right(out, &cell, PERCENT);
 }
 
-static void add_color(const struct sf_diff_text *d, struct sf_buf *out, int64_t delta)
+static void diff_text_add_color(const struct sf_diff_text *d, struct sf_buf *out, int64_t delta)
 {
     if (d->has_color && delta)
         sf_buf_add_str(out, delta > 0 ? SF_STR("\033[31m") : SF_STR("\033[32m"));
@@ -61,8 +61,8 @@ static void end_color(const struct sf_diff_text *d, struct sf_buf *out)
     sf_buf_add_u8(out, '\n');
 }
 
-static void add_side(const struct sf_diff_text *d, const struct sf_tree_side *side,
-                     const char *word, sf_str name, struct sf_buf *out)
+static void diff_text_add_side(const struct sf_diff_text *d, const struct sf_tree_side *side,
+                               const char *word, sf_str name, struct sf_buf *out)
 {
     sf_buf_print(out, "%-11s", word);
     sf_units_amount(out, side->total, d->diff->shape.unit);
@@ -96,12 +96,12 @@ static void add_lengths(const struct sf_diff_text *d, struct sf_buf *out)
                                "share\n"));
 }
 
-static void add_head(const struct sf_diff_text *d, struct sf_buf *out)
+static void diff_text_add_head(const struct sf_diff_text *d, struct sf_buf *out)
 {
     struct sf_diff_change all = sf_tree_diff_measure(d->diff, SF_DIFF_VALUE, d->diff->left.total,
                                                      d->diff->right.total);
-    add_side(d, &d->diff->left, "baseline", d->left->service, out);
-    add_side(d, &d->diff->right, "comparison", d->right->service, out);
+    diff_text_add_side(d, &d->diff->left, "baseline", d->left->service, out);
+    diff_text_add_side(d, &d->diff->right, "comparison", d->right->service, out);
     sf_buf_add_str(out, SF_STR("change     "));
     if (d->diff->shape.total > 0)
         sf_buf_add_u8(out, '+');
@@ -121,15 +121,15 @@ static void add_numbers(const struct sf_diff_text *d, int64_t left, int64_t righ
     sf_str unit = d->diff->shape.unit;
     struct sf_diff_change value = sf_tree_diff_measure(d->diff, SF_DIFF_VALUE, left, right),
                           share = sf_tree_diff_measure(d->diff, SF_DIFF_SHARE, left, right);
-    add_amount(out, left, unit, false);
-    add_amount(out, right, unit, false);
-    add_amount(out, sf_sub_sat_i64(right, left), unit, true);
+    diff_text_add_amount(out, left, unit, false);
+    diff_text_add_amount(out, right, unit, false);
+    diff_text_add_amount(out, sf_sub_sat_i64(right, left), unit, true);
     add_ratio(out, value.ratio);
-    add_share(out, share.left);
-    add_share(out, share.right);
+    diff_text_add_share(out, share.left);
+    diff_text_add_share(out, share.right);
 }
 
-static size_t name_columns(const struct sf_diff_text *d)
+static size_t diff_text_name_columns(const struct sf_diff_text *d)
 {
     return d->columns > NUMBERS + MIN_NAME + 2 ? d->columns - NUMBERS - 2 : MIN_NAME;
 }
@@ -143,7 +143,7 @@ enum sf_err sf_diff_text_table(const struct sf_diff_text *d, struct sf_arena scr
     enum sf_err err = sf_tree_diff_top(d->diff, d->measure, &scratch, &rows, &n, why);
     if (err)
         return err;
-    add_head(d, out);
+    diff_text_add_head(d, out);
     sf_buf_print(out, "%*s%*s%*s%*s%*s%*s  function (self)\n", NUMBER, "before", NUMBER, "after",
                  NUMBER, "change", PERCENT, "", PERCENT, "% before", PERCENT, "% after");
     for (uint32_t i = 0; i < n && shown < d->limit; i++) {
@@ -151,10 +151,10 @@ enum sf_err sf_diff_text_table(const struct sf_diff_text *d, struct sf_arena scr
         if (r->left_self == 0 && r->right_self == 0)
             continue;
         shown++;
-        add_color(d, out, sf_sub_sat_i64(r->right_self, r->left_self));
+        diff_text_add_color(d, out, sf_sub_sat_i64(r->right_self, r->left_self));
         add_numbers(d, r->left_self, r->right_self, out);
         sf_buf_add_str(out, SF_STR("  "));
-        sf_units_text(out, shape->frames[r->frame].function, name_columns(d));
+        sf_units_text(out, shape->frames[r->frame].function, diff_text_name_columns(d));
         end_color(d, out);
     }
     for (uint32_t i = 0; i < n; i++)
@@ -165,7 +165,7 @@ enum sf_err sf_diff_text_table(const struct sf_diff_text *d, struct sf_arena scr
     return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "diff: no memory");
 }
 
-static bool is_shown(const struct sf_diff_text *d, uint32_t place)
+static bool diff_text_is_shown(const struct sf_diff_text *d, uint32_t place)
 {
     struct sf_diff_change c = sf_tree_diff_measure(
         d->diff, SF_DIFF_SHARE, d->diff->left.totals[place], d->diff->right.totals[place]);
@@ -182,21 +182,21 @@ enum sf_err sf_diff_text_tree(const struct sf_diff_text *d, struct sf_arena scra
                                     &order, why);
     if (err)
         return err;
-    add_head(d, out);
+    diff_text_add_head(d, out);
     sf_buf_print(out, "%*s%*s%*s%*s%*s%*s  function (total)\n", NUMBER, "before", NUMBER, "after",
                  NUMBER, "change", PERCENT, "", PERCENT, "% before", PERCENT, "% after");
     for (uint32_t i = 1; i < shape->n_nodes; i++) {
         uint32_t place = order.places[i], depth = order.depths[i];
-        size_t names = name_columns(d), indent = (size_t)(depth - 1) * 2;
+        size_t names = diff_text_name_columns(d), indent = (size_t)(depth - 1) * 2;
         int64_t left = d->diff->left.totals[place], right = d->diff->right.totals[place];
-        if (depth > hidden || !is_shown(d, place)) {
+        if (depth > hidden || !diff_text_is_shown(d, place)) {
             hidden = depth < hidden ? depth : hidden;
             n_hidden++;
             continue;
         }
         hidden = UINT32_MAX;
         indent = indent > names / 2 ? names / 2 : indent;
-        add_color(d, out, sf_sub_sat_i64(right, left));
+        diff_text_add_color(d, out, sf_sub_sat_i64(right, left));
         add_numbers(d, left, right, out);
         sf_units_pad(out, 2 + indent);
         sf_units_text(out, shape->frames[shape->nodes[place].frame].function, names - indent);

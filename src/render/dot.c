@@ -22,7 +22,7 @@ static int by_ends(const void *a, const void *b)
 }
 
 /* Quotes and backslashes would end the text, a line's end is written as one. */
-static void add_text(struct sf_buf *out, sf_str text)
+static void dot_add_text(struct sf_buf *out, sf_str text)
 {
     for (size_t i = 0; i < text.len; i++) {
         uint8_t c = (uint8_t)text.p[i];
@@ -43,7 +43,7 @@ static void add_boxes(const struct sf_profile_view *v, const struct sf_top_row *
     const char *mark = v->is_estimate ? SF_ESTIMATE_MARK : "";
     for (uint32_t i = 0; i < n; i++) {
         sf_buf_print(out, "N%u [label=\"", rows[i].frame + 1);
-        add_text(out, v->tree.frames[rows[i].frame].function);
+        dot_add_text(out, v->tree.frames[rows[i].frame].function);
         sf_buf_add_str(out, SF_STR("\\n"));
         sf_known_amount(out, v, rows[i].self);
         sf_buf_print(out, " (%s%.2f%%)\\nof ", mark, percent(rows[i].self, v->tree.total));
@@ -102,7 +102,7 @@ enum sf_err sf_dot_render(const struct sf_profile_view *v, uint32_t max_nodes,
     for (uint32_t i = 0; i < n; i++)
         is_shown[rows[i].frame] = true;
     sf_buf_add_str(out, SF_STR("digraph \""));
-    add_text(out, v->service.len ? v->service : SF_STR("profile"));
+    dot_add_text(out, v->service.len ? v->service : SF_STR("profile"));
     sf_buf_add_str(out, SF_STR("\" {\nnode [style=filled fillcolor=\"#f8f8f8\"]\n"));
     if (n < n_all)
         sf_buf_print(out, "label=\"%u of %u functions\"\n", n, n_all);

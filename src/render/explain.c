@@ -21,7 +21,7 @@ static void add_bound(struct sf_json_writer *w, const char *key, double ns)
         sf_json_write_null(w);
 }
 
-static void add_ids(struct sf_json_writer *w, sf_trace_id trace, sf_span_id span)
+static void explain_add_ids(struct sf_json_writer *w, sf_trace_id trace, sf_span_id span)
 {
     char id[33], own[17];
     sf_trace_id_render(trace, id);
@@ -48,8 +48,8 @@ static bool is_difference(const struct sf_explain_view *v)
     return v->of == SF_EXPLAIN_DIFFERENCE;
 }
 
-static void add_functions(struct sf_json_writer *w, const struct sf_explain_view *v,
-                          const struct sf_explain_part *p)
+static void explain_add_functions(struct sf_json_writer *w, const struct sf_explain_view *v,
+                                  const struct sf_explain_part *p)
 {
     sf_json_write_key(w, SF_STR("functions"));
     sf_json_write_array(w);
@@ -72,32 +72,34 @@ static void add_functions(struct sf_json_writer *w, const struct sf_explain_view
     sf_json_write_array_end(w);
 }
 
-static void add_parts(struct sf_json_writer *w, const struct sf_explain_view *v, sf_trace_id trace,
-                      sf_span_id span, const struct sf_explain_part *parts, uint32_t n);
+static void explain_add_parts(struct sf_json_writer *w, const struct sf_explain_view *v,
+                              sf_trace_id trace, sf_span_id span,
+                              const struct sf_explain_part *parts, uint32_t n);
 
-static void add_children(struct sf_json_writer *w, const struct sf_explain_view *v,
-                         const struct sf_explain_part *p)
+static void explain_add_children(struct sf_json_writer *w, const struct sf_explain_view *v,
+                                 const struct sf_explain_part *p)
 {
     sf_json_write_key(w, SF_STR("children"));
     sf_json_write_array(w);
     for (uint32_t i = 0; i < p->n_children; i++) {
         const struct sf_explain_span *s = &p->children[i];
         sf_json_write_object(w);
-        add_ids(w, s->trace, s->span);
+        explain_add_ids(w, s->trace, s->span);
         sf_json_write_key_str(w, SF_STR("service"), s->service);
         sf_json_write_key_str(w, SF_STR("name"), s->name);
         sf_json_write_key_u64(w, SF_STR("count"), s->count);
         add_i64(w, "ns", (double)s->ns);
         sf_json_write_key_u64(w, SF_STR("duration_ns"), s->duration_ns);
         sf_json_write_key(w, SF_STR("parts"));
-        add_parts(w, v, s->trace, 0, s->parts, s->n_parts); /* of all below: no part of one span */
+        explain_add_parts(w, v, s->trace, 0, s->parts,
+                          s->n_parts); /* of all below: no part of one span */
         sf_json_write_object_end(w);
     }
     sf_json_write_array_end(w);
 }
 
-static void add_profile(struct sf_json_writer *w, sf_trace_id trace, sf_span_id span,
-                        const struct sf_explain_part *p)
+static void explain_add_profile(struct sf_json_writer *w, sf_trace_id trace, sf_span_id span,
+                                const struct sf_explain_part *p)
 {
     char path[128], id[33], own[17];
     sf_trace_id_render(trace, id);
@@ -110,8 +112,9 @@ static void add_profile(struct sf_json_writer *w, sf_trace_id trace, sf_span_id 
         sf_json_write_null(w);
 }
 
-static void add_parts(struct sf_json_writer *w, const struct sf_explain_view *v, sf_trace_id trace,
-                      sf_span_id span, const struct sf_explain_part *parts, uint32_t n)
+static void explain_add_parts(struct sf_json_writer *w, const struct sf_explain_view *v,
+                              sf_trace_id trace, sf_span_id span,
+                              const struct sf_explain_part *parts, uint32_t n)
 {
     sf_json_write_array(w);
     for (uint32_t i = 0; i < n; i++) {
@@ -134,10 +137,10 @@ static void add_parts(struct sf_json_writer *w, const struct sf_explain_view *v,
             add_i64(w, "after_ns", p->after_ns);
         }
         sf_json_write_key_str(w, SF_STR("reason"), p->reason);
-        add_profile(w, trace, span, p);
-        add_functions(w, v, p);
+        explain_add_profile(w, trace, span, p);
+        explain_add_functions(w, v, p);
         sf_json_write_key_u64(w, SF_STR("more_functions"), p->n_more_functions);
-        add_children(w, v, p);
+        explain_add_children(w, v, p);
         sf_json_write_key_u64(w, SF_STR("more_children"), p->n_more_children);
         sf_json_write_object_end(w);
     }
@@ -155,7 +158,7 @@ static void add_again(struct sf_json_writer *w, const struct sf_explain_view *v)
     sf_buf_done(&text);
 }
 
-static void add_focus(struct sf_json_writer *w, const struct sf_explain_focus *f)
+static void explain_add_focus(struct sf_json_writer *w, const struct sf_explain_focus *f)
 {
     if (f->name.len == 0)
         return;
@@ -182,7 +185,7 @@ static void add_evidence(struct sf_json_writer *w, const struct sf_explain_view 
     for (uint32_t i = 0; i < v->n_examples; i++) {
         const struct sf_explain_example *e = &v->examples[i];
         sf_json_write_object(w);
-        add_ids(w, e->trace, e->span);
+        explain_add_ids(w, e->trace, e->span);
         sf_json_write_key_str(w, SF_STR("service"), e->service);
         sf_json_write_key_str(w, SF_STR("name"), e->name);
         sf_json_write_key_u64(w, SF_STR("duration_ns"), e->duration_ns);
@@ -215,7 +218,7 @@ void sf_explain_json(const struct sf_explain_view *v, struct sf_buf *out)
     sf_json_write_object(&w);
     sf_json_write_key_str(&w, SF_STR("of"), sf_str_from(of[v->of]));
     sf_json_write_key_str(&w, SF_STR("sentence"), sf_buf_str(&text));
-    add_ids(&w, v->trace, v->span);
+    explain_add_ids(&w, v->trace, v->span);
     sf_json_write_key_str(&w, SF_STR("service"), v->service);
     sf_json_write_key_str(&w, SF_STR("name"), v->name);
     add_i64(&w, "duration_ns", (double)v->duration_ns);
@@ -231,8 +234,8 @@ void sf_explain_json(const struct sf_explain_view *v, struct sf_buf *out)
     }
     sf_json_write_key_u64(&w, SF_STR("spans"), v->n_spans);
     sf_json_write_key(&w, SF_STR("parts"));
-    add_parts(&w, v, v->trace, v->span, v->parts, v->n_parts);
-    add_focus(&w, &v->focus);
+    explain_add_parts(&w, v, v->trace, v->span, v->parts, v->n_parts);
+    explain_add_focus(&w, &v->focus);
     add_evidence(&w, v);
     sf_json_write_key_str(&w, SF_STR("note"), v->note);
     sf_json_write_key_str(&w, SF_STR("reason"), v->reason);
@@ -252,14 +255,14 @@ static void pad_to(struct sf_buf *out, size_t start, size_t columns)
     sf_units_pad(out, used < columns ? columns - used : 1);
 }
 
-static void add_right(struct sf_buf *out, struct sf_buf *cell, size_t columns)
+static void explain_add_right(struct sf_buf *out, struct sf_buf *cell, size_t columns)
 {
     sf_units_pad(out, cell->len < columns ? columns - cell->len : 1);
     sf_buf_add_str(out, sf_buf_str(cell));
     sf_buf_reset(cell);
 }
 
-static void add_signed(struct sf_buf *out, const struct sf_explain_view *v, double ns)
+static void explain_add_signed(struct sf_buf *out, const struct sf_explain_view *v, double ns)
 {
     if (is_difference(v))
         sf_buf_add_u8(out, ns < 0 ? '-' : '+');
@@ -272,8 +275,8 @@ static void text_function(const struct sf_explain_view *v, const struct sf_expla
     struct sf_buf cell = {.max = 256};
     sf_buf_add_str(out, SF_STR("  "));
     sf_units_pad(out, WORDS - 2);
-    add_signed(&cell, v, f->ns);
-    add_right(out, &cell, AMOUNT);
+    explain_add_signed(&cell, v, f->ns);
+    explain_add_right(out, &cell, AMOUNT);
     sf_buf_add_str(out, SF_STR("  "));
     sf_units_text(out, f->function, 50);
     if (f->library.len > 0) {
@@ -306,9 +309,9 @@ static void text_below(const struct sf_explain_view *v, const struct sf_explain_
         add_few(&cell, p);
     } else {
         sf_buf_add_str(&cell, p->is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
-        add_signed(&cell, v, (double)p->ns);
+        explain_add_signed(&cell, v, (double)p->ns);
     }
-    add_right(out, &cell, AMOUNT);
+    explain_add_right(out, &cell, AMOUNT);
     sf_buf_print(out, "    %s", p->words);
     if (p->n_functions > 0 && p->few <= 0) {
         sf_buf_add_str(out, SF_STR(": "));
@@ -324,8 +327,8 @@ static void text_child(const struct sf_explain_view *v, const struct sf_explain_
     struct sf_buf cell = {.max = 256};
     char id[17];
     sf_units_pad(out, WORDS);
-    add_signed(&cell, v, (double)s->ns);
-    add_right(out, &cell, AMOUNT);
+    explain_add_signed(&cell, v, (double)s->ns);
+    explain_add_right(out, &cell, AMOUNT);
     sf_buf_add_str(out, SF_STR("  "));
     if (s->count > 1)
         sf_buf_print(out, "%u x ", s->count);
@@ -341,7 +344,7 @@ static void text_child(const struct sf_explain_view *v, const struct sf_explain_
     if (s->count > 1 && s->n_parts > 0) {
         sf_units_pad(out, WORDS);
         sf_units_duration(&cell, s->duration_ns);
-        add_right(out, &cell, AMOUNT);
+        explain_add_right(out, &cell, AMOUNT);
         sf_buf_add_str(out, SF_STR("    the longest of them\n"));
     }
     for (uint32_t i = 0; i < s->n_parts && i < BELOW_LINES; i++)
@@ -359,15 +362,15 @@ static void text_part(const struct sf_explain_view *v, const struct sf_explain_p
     pad_to(out, start, WORDS);
     if (p->few > 0) {
         add_few(&cell, p);
-        add_right(out, &cell, AMOUNT);
+        explain_add_right(out, &cell, AMOUNT);
     } else {
         sf_buf_add_str(&cell, p->is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
-        add_signed(&cell, v, (double)p->ns);
-        add_right(out, &cell, AMOUNT);
+        explain_add_signed(&cell, v, (double)p->ns);
+        explain_add_right(out, &cell, AMOUNT);
         sf_buf_add_str(&cell, p->is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
         sf_units_percent(&cell, whole > 0 ? (double)p->ns / whole : 0);
         if (!is_difference(v) || v->is_significant)
-            add_right(out, &cell, SHARE);
+            explain_add_right(out, &cell, SHARE);
         else
             sf_buf_reset(&cell);
         if (is_difference(v) && !p->is_significant)

@@ -35,7 +35,7 @@ void sf_explain_again_command(const struct sf_explain_view *v, struct sf_buf *ou
     add_flag(out, "focus", v->focus.name);
 }
 
-static void add_param(struct sf_buf *out, const char *name, sf_str value)
+static void explain_again_add_param(struct sf_buf *out, const char *name, sf_str value)
 {
     if (value.len == 0)
         return;
@@ -53,18 +53,18 @@ void sf_explain_again_page(const struct sf_explain_view *v, struct sf_buf *out)
         if (v->of == SF_EXPLAIN_SPAN)
             sf_buf_print(out, "&span=%s", own);
         sf_buf_add_str(out, SF_STR("&pane=why"));
-        add_param(out, "focus", v->focus.name);
+        explain_again_add_param(out, "focus", v->focus.name);
         return;
     }
     sf_buf_add_str(out, SF_STR("/?view=compare"));
     if (v->after_version.len > 0) {
-        add_param(out, "service", v->service);
-        add_param(out, "version", v->after_version);
-        add_param(out, "against", v->before_version);
+        explain_again_add_param(out, "service", v->service);
+        explain_again_add_param(out, "version", v->after_version);
+        explain_again_add_param(out, "against", v->before_version);
     } else {
-        add_param(out, "q", v->query);
-        add_param(out, "split", v->split.len > 0 ? v->split : SF_STR("all"));
-        add_param(out, "focus", v->focus.name);
+        explain_again_add_param(out, "q", v->query);
+        explain_again_add_param(out, "split", v->split.len > 0 ? v->split : SF_STR("all"));
+        explain_again_add_param(out, "focus", v->focus.name);
     }
     sf_buf_print(out, "&from=%" PRId64 "&until=%" PRId64, v->from_ns / SF_NS_PER_MS,
                  v->to_ns / SF_NS_PER_MS);

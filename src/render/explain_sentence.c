@@ -21,18 +21,18 @@ static void add_ns(struct sf_buf *out, double ns)
     sf_units_duration(out, (uint64_t)llround(fmax(0, fabs(ns))));
 }
 
-static void add_name(struct sf_buf *out, sf_str name)
+static void explain_sentence_add_name(struct sf_buf *out, sf_str name)
 {
     sf_units_text(out, name, NAME_COLUMNS);
 }
 
-static bool is_part(const struct sf_explain_part *p, const char *name)
+static bool explain_sentence_is_part(const struct sf_explain_part *p, const char *name)
 {
     return sf_str_eq(sf_str_from(p->name), sf_str_from(name));
 }
 
 /* "(6 ms-14 ms)": where it is not the figure itself. */
-static void add_bounds(struct sf_buf *out, double ns, double low, double high)
+static void explain_sentence_add_bounds(struct sf_buf *out, double ns, double low, double high)
 {
     if (!isfinite(low) || !isfinite(high) || fabs(high - low) <= fabs(ns) * 0.02)
         return;
@@ -45,22 +45,22 @@ static void add_bounds(struct sf_buf *out, double ns, double low, double high)
     sf_buf_add_str(out, SF_STR(")"));
 }
 
-static void add_function(struct sf_buf *out, const struct sf_explain_function *f)
+static void explain_sentence_add_function(struct sf_buf *out, const struct sf_explain_function *f)
 {
-    add_name(out, f->function);
+    explain_sentence_add_name(out, f->function);
     if (f->library.len > 0) {
         sf_buf_add_str(out, SF_STR(" (in "));
-        add_name(out, f->library);
+        explain_sentence_add_name(out, f->library);
         sf_buf_add_str(out, SF_STR(")"));
     } else if (f->caller.len > 0) {
         sf_buf_add_str(out, SF_STR(" in "));
-        add_name(out, f->caller);
+        explain_sentence_add_name(out, f->caller);
     }
 }
 
 /* "checkPriceRules 10 ms (6 ms to 14 ms)" */
-static void add_functions(const struct sf_explain_part *p, uint32_t most, double whole,
-                          struct sf_buf *out)
+static void explain_sentence_add_functions(const struct sf_explain_part *p, uint32_t most,
+                                           double whole, struct sf_buf *out)
 {
     const char *sep = ", of that ";
     for (uint32_t i = 0; i < p->n_functions && i < most; i++) {
@@ -69,9 +69,9 @@ static void add_functions(const struct sf_explain_part *p, uint32_t most, double
             break;
         sf_buf_print(out, "%s", sep);
         add_ns(out, f->ns);
-        add_bounds(out, f->ns, f->low_ns, f->high_ns);
+        explain_sentence_add_bounds(out, f->ns, f->low_ns, f->high_ns);
         sf_buf_add_str(out, SF_STR(" "));
-        add_function(out, f);
+        explain_sentence_add_function(out, f);
         sep = ", ";
     }
 }
@@ -81,13 +81,13 @@ static void add_span_name(struct sf_buf *out, const struct sf_explain_span *s, s
     if (s->count > 1)
         sf_buf_print(out, "%u x ", s->count);
     if (!sf_str_eq(s->service, service)) {
-        add_name(out, s->service);
+        explain_sentence_add_name(out, s->service);
         sf_buf_add_str(out, SF_STR(": "));
     }
-    add_name(out, s->name);
+    explain_sentence_add_name(out, s->name);
 }
 
-static void add_amount(const struct sf_explain_part *p, struct sf_buf *out)
+static void explain_sentence_add_amount(const struct sf_explain_part *p, struct sf_buf *out)
 {
     if (p->few > 0) {
         sf_buf_print(out, "%.0f sample%s", p->few, p->few < 1.5 ? "" : "s");
@@ -97,8 +97,8 @@ static void add_amount(const struct sf_explain_part *p, struct sf_buf *out)
     add_ns(out, (double)p->ns);
 }
 
-static void add_part(const struct sf_explain_part *p, sf_str service, double whole, bool is_top,
-                     struct sf_buf *out);
+static void explain_sentence_add_part(const struct sf_explain_part *p, sf_str service, double whole,
+                                      bool is_top, struct sf_buf *out);
 
 /* " (48 ms running, of that 30 ms regexMatch in checkPriceRules; 8 ms waiting for a lock)" */
 static void add_below(const struct sf_explain_span *s, struct sf_buf *out)
@@ -115,13 +115,14 @@ static void add_below(const struct sf_explain_span *s, struct sf_buf *out)
         sf_buf_add_str(out, n > 0          ? SF_STR("; ")
                             : s->count > 1 ? SF_STR(" (the longest: ")
                                            : SF_STR(" ("));
-        add_part(&s->parts[i], s->service, fabs(whole), false, out);
+        explain_sentence_add_part(&s->parts[i], s->service, fabs(whole), false, out);
         n++;
     }
     sf_buf_add_str(out, n > 0 ? SF_STR(")") : SF_STR_NONE);
 }
 
-static void add_children(const struct sf_explain_part *p, sf_str service, struct sf_buf *out)
+static void explain_sentence_add_children(const struct sf_explain_part *p, sf_str service,
+                                          struct sf_buf *out)
 {
     const char *sep = ": ";
     for (uint32_t i = 0; i < p->n_children && i < 2; i++) {
@@ -140,47 +141,48 @@ static void add_children(const struct sf_explain_part *p, sf_str service, struct
     }
 }
 
-static void add_part(const struct sf_explain_part *p, sf_str service, double whole, bool is_top,
-                     struct sf_buf *out)
+static void explain_sentence_add_part(const struct sf_explain_part *p, sf_str service, double whole,
+                                      bool is_top, struct sf_buf *out)
 {
-    bool is_cpu = is_part(p, "on_cpu");
-    bool has_spans = p->n_children > 0 && (p->children[0].n_parts > 0 || is_part(p, "child"));
-    add_amount(p, out);
+    bool is_cpu = explain_sentence_is_part(p, "on_cpu");
+    bool has_spans = p->n_children > 0 &&
+                     (p->children[0].n_parts > 0 || explain_sentence_is_part(p, "child"));
+    explain_sentence_add_amount(p, out);
     sf_buf_print(out, " %s", p->words);
     if (p->few > 0) {
         sf_buf_add_str(out, SF_STR(" (too few to say how long)"));
         return;
     }
-    if (is_part(p, "unknown") && p->reason.len > 0) {
+    if (explain_sentence_is_part(p, "unknown") && p->reason.len > 0) {
         sf_buf_add_str(out, SF_STR(" ("));
         sf_units_text(out, p->reason, REASON_COLUMNS);
         sf_buf_add_str(out, SF_STR(")"));
         return;
     }
     if (has_spans) {
-        add_children(p, service, out);
+        explain_sentence_add_children(p, service, out);
         return;
     }
     if (is_cpu) {
-        add_functions(p, is_top ? FUNCTIONS : 2, whole, out);
+        explain_sentence_add_functions(p, is_top ? FUNCTIONS : 2, whole, out);
         return;
     }
     if (p->n_functions > 0 && fabs(p->functions[0].ns) >= fabs((double)p->ns) * MOSTLY) {
         sf_buf_add_str(out, SF_STR(" in "));
-        add_name(out, p->functions[0].function);
+        explain_sentence_add_name(out, p->functions[0].function);
     }
     if (p->n_children > 0 && fabs((double)p->children[0].ns) >= fabs((double)p->ns) * MOSTLY) {
         sf_buf_add_str(out, p->n_functions > 0 ? SF_STR(" (") : SF_STR(" in "));
         add_span_name(out, &p->children[0], service);
         sf_buf_add_str(out, p->n_functions > 0 ? SF_STR(")") : SF_STR_NONE);
     }
-    if (p->reason.len > 0 && is_part(p, "lock")) {
+    if (p->reason.len > 0 && explain_sentence_is_part(p, "lock")) {
         sf_buf_add_str(out, SF_STR(", "));
         sf_units_text(out, p->reason, REASON_COLUMNS);
     }
 }
 
-static void add_parts(const struct sf_explain_view *v, struct sf_buf *out)
+static void explain_sentence_add_parts(const struct sf_explain_view *v, struct sf_buf *out)
 {
     double whole = fabs((double)v->duration_ns);
     uint32_t n = 0;
@@ -193,7 +195,7 @@ static void add_parts(const struct sf_explain_view *v, struct sf_buf *out)
         if (n > 0 && fabs((double)p->ns) < whole * WORTH_SAYING)
             break;
         sf_buf_add_str(out, n == 0 ? SF_STR(": ") : SF_STR("; "));
-        add_part(p, v->service, whole, true, out);
+        explain_sentence_add_part(p, v->service, whole, true, out);
         n++;
     }
 }
@@ -212,9 +214,9 @@ static void add_difference(const struct sf_explain_view *v, struct sf_buf *out)
         sf_buf_add_str(out, v->is_few ? SF_STR("too few spans to tell whether it is chance: ")
                                       : SF_STR("no significant difference: "));
     if (is_deploy) {
-        add_name(out, v->service);
+        explain_sentence_add_name(out, v->service);
         sf_buf_add_u8(out, ' ');
-        add_name(out, v->after_version);
+        explain_sentence_add_name(out, v->after_version);
         sf_buf_add_str(out, SF_STR(" takes "));
     } else {
         sf_buf_add_str(out, SF_STR("slow spans take "));
@@ -223,33 +225,33 @@ static void add_difference(const struct sf_explain_view *v, struct sf_buf *out)
     sf_buf_add_str(out,
                    ns < 0 ? SF_STR(" less per request than ") : SF_STR(" more per request than "));
     if (is_deploy)
-        add_name(out, v->before_version);
+        explain_sentence_add_name(out, v->before_version);
     else
         sf_buf_add_str(out, SF_STR("the rest"));
     double low = ns < 0 ? -v->high_ns : v->low_ns, high = ns < 0 ? -v->low_ns : v->high_ns;
-    add_bounds(out, ns, low, high);
+    explain_sentence_add_bounds(out, ns, low, high);
     if (v->is_significant)
-        add_parts(v, out);
+        explain_sentence_add_parts(v, out);
 }
 
 /* ", 5.6 ms (5 ms to 6.2 ms) of it in serialize" */
-static void add_focus(const struct sf_explain_focus *f, struct sf_buf *out)
+static void explain_sentence_add_focus(const struct sf_explain_focus *f, struct sf_buf *out)
 {
     if (f->name.len == 0)
         return;
     if (f->ns < 0.5) {
         sf_buf_add_str(out, SF_STR(", none of it seen in "));
-        add_name(out, f->name);
+        explain_sentence_add_name(out, f->name);
         return;
     }
     sf_buf_add_str(out, SF_STR(", "));
     sf_buf_add_str(out, f->is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
     add_ns(out, f->ns);
-    add_bounds(out, f->ns, f->low_ns, f->high_ns);
+    explain_sentence_add_bounds(out, f->ns, f->low_ns, f->high_ns);
     sf_buf_add_str(out, SF_STR(" of it in "));
     if (f->count > 1)
         sf_buf_print(out, "%u x ", f->count);
-    add_name(out, f->name);
+    explain_sentence_add_name(out, f->name);
 }
 
 void sf_explain_sentence(const struct sf_explain_view *v, struct sf_buf *out)
@@ -268,8 +270,8 @@ void sf_explain_sentence(const struct sf_explain_view *v, struct sf_buf *out)
         sf_buf_print(out, "%llu span%s", (unsigned long long)v->n_spans,
                      v->n_spans == 1 ? "" : "s");
     }
-    add_focus(&v->focus, out);
-    add_parts(v, out);
+    explain_sentence_add_focus(&v->focus, out);
+    explain_sentence_add_parts(v, out);
     if (v->n_parts == 0)
         sf_buf_add_str(out, SF_STR(": no time to explain"));
 }

@@ -69,7 +69,7 @@ static const char style[] =
 
 /* ---- text ---- */
 
-static void add_text(struct sf_buf *out, sf_str name, size_t columns)
+static void flame_svg_add_text(struct sf_buf *out, sf_str name, size_t columns)
 {
     struct sf_buf text = {0};
     sf_units_text(&text, name, columns);
@@ -82,7 +82,7 @@ static void add_text(struct sf_buf *out, sf_str name, size_t columns)
 
 /* ---- bars ---- */
 
-static void add_color(struct sf_buf *out, const struct sf_frame *f)
+static void flame_svg_add_color(struct sf_buf *out, const struct sf_frame *f)
 {
     static const unsigned hues[SF_FRAME_KINDS] = {
         [SF_FRAME_UNKNOWN] = 30, [SF_FRAME_NATIVE] = 40,  [SF_FRAME_KERNEL] = 12,
@@ -108,21 +108,21 @@ struct page {
     enum sf_diff_measure measure;
 };
 
-static void add_amount(const struct page *p, int64_t value)
+static void flame_svg_add_amount(const struct page *p, int64_t value)
 {
     sf_known_amount(p->out, p->v, value);
 }
 
-static void add_amounts(const struct page *p, uint32_t place)
+static void flame_svg_add_amounts(const struct page *p, uint32_t place)
 {
     const struct sf_tree *t = &p->v->tree;
-    add_amount(p, p->totals[place]);
+    flame_svg_add_amount(p, p->totals[place]);
     sf_buf_print(p->out, ", %s%.2f %% of ", p->v->is_estimate ? SF_ESTIMATE_MARK : "",
                  100.0 * (double)p->totals[place] / (double)p->totals[0]);
-    add_amount(p, p->totals[0]);
+    flame_svg_add_amount(p, p->totals[0]);
     if (t->nodes[place].self) {
         sf_buf_add_str(p->out, SF_STR("; self "));
-        add_amount(p, t->nodes[place].self);
+        flame_svg_add_amount(p, t->nodes[place].self);
     }
 }
 
@@ -134,7 +134,7 @@ static struct sf_diff_change change_of(const struct page *p, uint32_t place)
                                 p->diff->right.totals[place]);
 }
 
-static void add_side(const struct page *p, double value)
+static void flame_svg_add_side(const struct page *p, double value)
 {
     if (p->measure == SF_DIFF_SHARE)
         sf_buf_print(p->out, "%.2f %%", 100 * value);
@@ -142,12 +142,12 @@ static void add_side(const struct page *p, double value)
         sf_units_amount(p->out, llround(value), p->v->tree.unit);
 }
 
-static void add_change(const struct page *p, uint32_t place)
+static void flame_svg_add_change(const struct page *p, uint32_t place)
 {
     struct sf_diff_change c = change_of(p, place);
-    add_side(p, c.left);
+    flame_svg_add_side(p, c.left);
     sf_buf_add_str(p->out, SF_STR(" -> "));
-    add_side(p, c.right);
+    flame_svg_add_side(p, c.right);
     if (isinf(c.ratio))
         sf_buf_add_str(p->out, SF_STR(", new"));
     else
@@ -165,22 +165,23 @@ static void add_change_color(const struct page *p, uint32_t place)
                  82 - 22 * strength);
 }
 
-static void add_bar(const struct page *p, uint32_t place, double x, double width, unsigned y)
+static void flame_svg_add_bar(const struct page *p, uint32_t place, double x, double width,
+                              unsigned y)
 {
     static const struct sf_frame all = {.function = {"total", 5}};
     const struct sf_tree *t = &p->v->tree;
     const struct sf_frame *f = place ? &t->frames[t->nodes[place].frame] : &all;
     size_t columns = width > 3 * char_width + 6 ? (size_t)((width - 6) / char_width) : 0;
     sf_buf_add_str(p->out, SF_STR("<g class=\"f\"><title>"));
-    add_text(p->out, f->function, NAME_COLUMNS);
+    flame_svg_add_text(p->out, f->function, NAME_COLUMNS);
     sf_buf_add_u8(p->out, '\n');
     if (p->diff)
-        add_change(p, place);
+        flame_svg_add_change(p, place);
     else
-        add_amounts(p, place);
+        flame_svg_add_amounts(p, place);
     if (f->file.len) {
         sf_buf_add_u8(p->out, '\n');
-        add_text(p->out, f->file, NAME_COLUMNS);
+        flame_svg_add_text(p->out, f->file, NAME_COLUMNS);
         if (f->line)
             sf_buf_print(p->out, ":%u", f->line);
     }
@@ -189,28 +190,28 @@ static void add_bar(const struct page *p, uint32_t place, double x, double width
     if (p->diff)
         add_change_color(p, place);
     else
-        add_color(p->out, f);
+        flame_svg_add_color(p->out, f);
     sf_buf_print(p->out, "\"/><text x=\"%.3f\" y=\"%u\">", MARGIN + x + 3, y + 12);
     if (columns)
-        add_text(p->out, f->function, columns);
+        flame_svg_add_text(p->out, f->function, columns);
     sf_buf_add_str(p->out, SF_STR("</text></g>\n"));
 }
 
-static void add_head(const struct page *p, unsigned height)
+static void flame_svg_add_head(const struct page *p, unsigned height)
 {
     sf_buf_print(p->out,
                  "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" "
                  "viewBox=\"0 0 %d %u\">\n<style>%s</style>\n<text class=\"h\" x=\"%d\" y=\"20\">",
                  WIDTH, height, WIDTH, height, style, MARGIN);
-    add_text(p->out, p->v->service.len ? p->v->service : SF_STR("profile"), 80);
+    flame_svg_add_text(p->out, p->v->service.len ? p->v->service : SF_STR("profile"), 80);
     sf_buf_add_str(p->out, SF_STR(": "));
-    add_text(p->out, p->v->type.sample_type, 40);
+    flame_svg_add_text(p->out, p->v->type.sample_type, 40);
     sf_buf_add_str(p->out, SF_STR(", "));
     if (p->diff)
-        add_change(p, 0);
+        flame_svg_add_change(p, 0);
     else
-        add_amount(p, p->totals[0]);
+        flame_svg_add_amount(p, p->totals[0]);
     sf_buf_print(p->out,
                  "</text>\n<text class=\"b\" id=\"reset\" x=\"%d\" y=\"38\">reset (Esc)</text>"
                  "<text class=\"b\" id=\"search\" x=\"%d\" y=\"38\">search (/)</text>"
@@ -239,7 +240,7 @@ static unsigned add_bars(const struct page *p, const struct sf_tree_order *order
         hidden = UINT32_MAX;
         deepest = depth > deepest ? depth : deepest;
         if (!is_counting)
-            add_bar(p, place, x, width, TOP + depth * ROW);
+            flame_svg_add_bar(p, place, x, width, TOP + depth * ROW);
     }
     return deepest;
 }
@@ -269,7 +270,7 @@ static enum sf_err render(struct page p, struct sf_arena scratch, struct sf_why 
     p.totals = totals;
     if (totals[0] > 0)
         height += add_bars(&p, &order, starts, true) * ROW;
-    add_head(&p, height);
+    flame_svg_add_head(&p, height);
     if (totals[0] > 0)
         add_bars(&p, &order, starts, false);
     else

@@ -29,7 +29,7 @@ struct drawing {
     size_t side;        /* signs on each side of a full bar */
 };
 
-static double share_of(const struct drawing *d, int64_t v)
+static double flame_text_share_of(const struct drawing *d, int64_t v)
 {
     double base = (double)sf_tree_order_magnitude(d->totals[0]);
     return base > 0 ? (double)v / base : 0;
@@ -68,7 +68,7 @@ static bool is_hot(const struct drawing *d, uint32_t place)
 {
     const struct sf_tree *t = d->f->tree;
     uint8_t kind = place > 0 ? t->frames[t->nodes[place].frame].kind : SF_FRAME_MARKER;
-    return kind < SF_FRAME_MARKER && share_of(d, d->selves[place]) >= mark_share;
+    return kind < SF_FRAME_MARKER && flame_text_share_of(d, d->selves[place]) >= mark_share;
 }
 
 /* The largest of the hot ones; of equals the one that is read first. */
@@ -91,7 +91,7 @@ static void choose_marks(struct drawing *d)
 
 /* ---- layout ---- */
 
-static void add_percent(const struct drawing *d, struct sf_buf *out, double share)
+static void flame_text_add_percent(const struct drawing *d, struct sf_buf *out, double share)
 {
     double percent = share * 100;
     sf_buf_add_str(out, d->f->is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
@@ -110,13 +110,13 @@ static size_t bar_width(const struct drawing *d, double share)
 {
     struct sf_buf percent = {0};
     size_t width;
-    add_percent(d, &percent, share);
+    flame_text_add_percent(d, &percent, share);
     width = 2 * signs(d, share) + percent.len + 4;
     sf_buf_done(&percent);
     return width;
 }
 
-static size_t mark_at(const struct drawing *d, size_t bar)
+static size_t flame_text_mark_at(const struct drawing *d, size_t bar)
 {
     return bar + 2 > d->side ? bar + 2 : d->side;
 }
@@ -124,14 +124,14 @@ static size_t mark_at(const struct drawing *d, size_t bar)
 static bool marks_fit(const struct drawing *d, size_t columns)
 {
     for (uint32_t i = 0; i < d->n_marked; i++) {
-        size_t bar = bar_width(d, share_of(d, d->totals[d->marked[i]]));
-        if (d->names + mark_at(d, bar) + mark_text.len > columns)
+        size_t bar = bar_width(d, flame_text_share_of(d, d->totals[d->marked[i]]));
+        if (d->names + flame_text_mark_at(d, bar) + mark_text.len > columns)
             return false;
     }
     return true;
 }
 
-static void lay_out(struct drawing *d)
+static void flame_text_lay_out(struct drawing *d)
 {
     size_t columns = d->f->columns > MIN_COLUMNS ? d->f->columns : MIN_COLUMNS;
     size_t bar = columns / 2;
@@ -145,7 +145,7 @@ static void lay_out(struct drawing *d)
 
 /* ---- lines ---- */
 
-static void add_color(const struct drawing *d, const char *code, struct sf_buf *out)
+static void flame_text_add_color(const struct drawing *d, const char *code, struct sf_buf *out)
 {
     if (d->f->has_color)
         sf_buf_print(out, "\033[%sm", code);
@@ -173,38 +173,39 @@ static size_t add_indent(const struct drawing *d, uint32_t depth, struct sf_buf 
     return out->len - before;
 }
 
-static void add_line(const struct drawing *d, uint32_t place, uint32_t depth, struct sf_buf *out)
+static void flame_text_add_line(const struct drawing *d, uint32_t place, uint32_t depth,
+                                struct sf_buf *out)
 {
     const struct sf_tree *t = d->f->tree;
-    double share = share_of(d, d->totals[place]);
+    double share = flame_text_share_of(d, d->totals[place]);
     bool is_hot_line = is_marked(d, place);
     size_t used = add_indent(d, depth, out), n = signs(d, share), bar = bar_width(d, share);
     used += sf_units_text(out, t->frames[t->nodes[place].frame].function, d->names - used - 1);
     sf_units_pad(out, d->names - used);
-    add_color(d, is_hot_line ? "31" : "33", out);
+    flame_text_add_color(d, is_hot_line ? "31" : "33", out);
     sf_buf_add_u8(out, '[');
     repeat(out, share < 0 ? '-' : '=', n);
     sf_buf_add_u8(out, ' ');
-    add_percent(d, out, share);
+    flame_text_add_percent(d, out, share);
     sf_buf_add_u8(out, ' ');
     repeat(out, share < 0 ? '-' : '=', n);
     sf_buf_add_u8(out, ']');
     if (is_hot_line) {
-        sf_units_pad(out, mark_at(d, bar) - bar);
+        sf_units_pad(out, flame_text_mark_at(d, bar) - bar);
         sf_buf_add_str(out, mark_text);
     }
-    add_color(d, "0", out);
+    flame_text_add_color(d, "0", out);
     sf_buf_add_u8(out, '\n');
 }
 
 static bool is_drawn(const struct drawing *d, uint32_t place)
 {
-    return fabs(share_of(d, d->totals[place])) >= d->f->min_share;
+    return fabs(flame_text_share_of(d, d->totals[place])) >= d->f->min_share;
 }
 
 /* A frame below the limit takes what it called with it: their shares are smaller still, unless
  * values are negative, and a line without its caller would say nothing. */
-static void draw(struct drawing *d, struct sf_buf *out, struct sf_flame_text_rest *rest)
+static void flame_text_draw(struct drawing *d, struct sf_buf *out, struct sf_flame_text_rest *rest)
 {
     uint32_t hidden_depth = UINT32_MAX;
     for (uint32_t i = 1; i < d->f->tree->n_nodes; i++) {
@@ -216,7 +217,7 @@ static void draw(struct drawing *d, struct sf_buf *out, struct sf_flame_text_res
         }
         hidden_depth = UINT32_MAX;
         if (out)
-            add_line(d, place, depth - 1, out);
+            flame_text_add_line(d, place, depth - 1, out);
         else if (depth - 1 > d->max_depth)
             d->max_depth = depth - 1;
     }
@@ -225,7 +226,8 @@ static void draw(struct drawing *d, struct sf_buf *out, struct sf_flame_text_res
 /* ---- where the marked functions are ---- */
 
 /* The line of a function that cost most by itself; NULL: none is known. */
-static const struct sf_frame *line_of(const struct drawing *d, sf_str function, int64_t *sums)
+static const struct sf_frame *flame_text_line_of(const struct drawing *d, sf_str function,
+                                                 int64_t *sums)
 {
     const struct sf_tree *t = d->f->lines;
     const struct sf_frame *best = NULL;
@@ -248,7 +250,8 @@ static const struct sf_frame *line_of(const struct drawing *d, sf_str function, 
 }
 
 /* "HOT PATH: regexMatch  order_service.c:53" */
-static bool add_places(const struct drawing *d, struct sf_arena *scratch, struct sf_buf *out)
+static bool flame_text_add_places(const struct drawing *d, struct sf_arena *scratch,
+                                  struct sf_buf *out)
 {
     enum { PLACE_COLUMNS = 100 };
     const struct sf_tree *t = d->f->tree;
@@ -260,7 +263,7 @@ static bool add_places(const struct drawing *d, struct sf_arena *scratch, struct
         return false;
     for (uint32_t i = 0; i < d->n_marked; i++) {
         sf_str function = t->frames[t->nodes[d->marked[i]].frame].function;
-        const struct sf_frame *f = line_of(d, function, sums);
+        const struct sf_frame *f = flame_text_line_of(d, function, sums);
         bool is_said = !f;
         for (uint32_t k = 0; k < i; k++)
             is_said = is_said ||
@@ -298,10 +301,10 @@ enum sf_err sf_flame_text_render(const struct sf_flame_text *f, struct sf_arena 
         return sf_fail(why, SF_ERR_LIMIT, "flame graph: no memory for %u frames", f->tree->n_nodes);
     gather_selves(&d, owners);
     choose_marks(&d);
-    lay_out(&d);
-    draw(&d, NULL, &first); /* how deep it gets */
-    draw(&d, out, &rest);
-    if (!add_places(&d, &scratch, out))
+    flame_text_lay_out(&d);
+    flame_text_draw(&d, NULL, &first); /* how deep it gets */
+    flame_text_draw(&d, out, &rest);
+    if (!flame_text_add_places(&d, &scratch, out))
         return sf_fail(why, SF_ERR_LIMIT, "flame graph: no memory for %u frames", f->tree->n_nodes);
     *out_rest = rest;
     return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "flame graph: no memory");

@@ -8,7 +8,7 @@
 
 /* One line is one stack: neither semicolons nor line ends, nor what turns a line around where it is
  * shown. */
-static void add_name(struct sf_buf *out, sf_str name)
+static void folded_add_name(struct sf_buf *out, sf_str name)
 {
     size_t from = out->len;
     sf_units_plain(out, name);
@@ -45,7 +45,7 @@ enum sf_err sf_folded_render(const struct sf_profile_view *v, struct sf_arena sc
             path.len = ends[depth - 1];
             if (depth > 1)
                 sf_buf_add_u8(&path, ';');
-            add_name(&path, t->frames[t->nodes[place].frame].function);
+            folded_add_name(&path, t->frames[t->nodes[place].frame].function);
             ends[depth] = path.len;
         }
         if (!self)

@@ -5,7 +5,7 @@
 #include "render/units.h"
 #include "wire/json_write.h"
 
-static void write_span(struct sf_json_writer *w, const struct sf_frame_span *s)
+static void frame_spans_write_span(struct sf_json_writer *w, const struct sf_frame_span *s)
 {
     char trace[33] = "", id[17];
     if (!sf_trace_id_is_zero(s->trace))
@@ -54,12 +54,12 @@ void sf_frame_spans_json(const struct sf_frame_spans *f, struct sf_buf *out)
     sf_json_write_key(&w, SF_STR("spans"));
     sf_json_write_array(&w);
     for (uint32_t i = 0; i < f->n; i++)
-        write_span(&w, &f->list[i]);
+        frame_spans_write_span(&w, &f->list[i]);
     sf_json_write_array_end(&w);
     sf_json_write_object_end(&w);
 }
 
-static void add_cell(struct sf_buf *out, struct sf_buf *cell, size_t columns)
+static void frame_spans_add_cell(struct sf_buf *out, struct sf_buf *cell, size_t columns)
 {
     size_t width = sf_utf8_width(sf_buf_str(cell));
     sf_units_pad(out, width < columns ? columns - width : 1);
@@ -67,8 +67,8 @@ static void add_cell(struct sf_buf *out, struct sf_buf *cell, size_t columns)
     sf_buf_reset(cell);
 }
 
-static void add_span(struct sf_buf *out, const struct sf_frame_spans *f,
-                     const struct sf_frame_span *s)
+static void frame_spans_add_span(struct sf_buf *out, const struct sf_frame_spans *f,
+                                 const struct sf_frame_span *s)
 {
     struct sf_buf cell = {.max = 256};
     char trace[33] = "(its trace is not here)", id[17];
@@ -81,9 +81,9 @@ static void add_span(struct sf_buf *out, const struct sf_frame_spans *f,
         sf_units_amount(&cell, s->value, f->unit);
     if (s->is_cut && s->few == 0)
         sf_buf_add_u8(&cell, '*');
-    add_cell(out, &cell, 10);
+    frame_spans_add_cell(out, &cell, 10);
     sf_units_percent(&cell, s->share);
-    add_cell(out, &cell, 8);
+    frame_spans_add_cell(out, &cell, 8);
     sf_buf_add_str(out, SF_STR("  "));
     size_t width = sf_units_text(out, s->service, 18);
     sf_units_pad(out, 19 - width);
@@ -111,7 +111,7 @@ void sf_frame_spans_text(const struct sf_frame_spans *f, struct sf_buf *out)
     }
     bool has_cut = false;
     for (uint32_t i = 0; i < f->n; i++) {
-        add_span(out, f, &f->list[i]);
+        frame_spans_add_span(out, f, &f->list[i]);
         has_cut = has_cut || (f->list[i].is_cut && f->list[i].few == 0);
     }
     if (has_cut)

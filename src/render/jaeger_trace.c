@@ -52,7 +52,7 @@ static void plain_json(struct sf_json_writer *w, struct sf_value v)
     }
 }
 
-static void list_text(struct sf_json_writer *w, struct sf_value v)
+static void jaeger_trace_list_text(struct sf_json_writer *w, struct sf_value v)
 {
     struct sf_buf text = {0};
     struct sf_json_writer inner = sf_json_writer_init(&text);
@@ -63,7 +63,7 @@ static void list_text(struct sf_json_writer *w, struct sf_value v)
     sf_buf_done(&text);
 }
 
-static const char *type_of(enum sf_value_type type)
+static const char *jaeger_trace_type_of(enum sf_value_type type)
 {
     switch (type) {
     case SF_VALUE_BOOL: return "bool";
@@ -78,10 +78,10 @@ static void tag(struct sf_json_writer *w, sf_str key, struct sf_value v)
 {
     sf_json_write_object(w);
     sf_json_write_key_str(w, SF_STR("key"), key);
-    sf_json_write_key_str(w, SF_STR("type"), sf_str_from(type_of(v.type)));
+    sf_json_write_key_str(w, SF_STR("type"), sf_str_from(jaeger_trace_type_of(v.type)));
     sf_json_write_key(w, SF_STR("value"));
     if (v.type == SF_VALUE_ARRAY || v.type == SF_VALUE_KVLIST)
-        list_text(w, v);
+        jaeger_trace_list_text(w, v);
     else if (v.type == SF_VALUE_EMPTY || v.type == SF_VALUE_NONE)
         sf_json_write_str(w, SF_STR_NONE);
     else
@@ -168,7 +168,8 @@ static void process_name(uint32_t resource, char out[16])
     (void)snprintf(out, 16, "p%u", resource + 1);
 }
 
-static void span(struct sf_json_writer *w, const struct sf_span *s, const struct sf_scope *scope)
+static void jaeger_trace_span(struct sf_json_writer *w, const struct sf_span *s,
+                              const struct sf_scope *scope)
 {
     char text[33], process[16];
     process_name(s->resource, process);
@@ -221,7 +222,7 @@ void sf_jaeger_trace_json(const struct sf_span_batch *b, sf_str warning, struct 
     sf_json_write_key(w, SF_STR("spans"));
     sf_json_write_array(w);
     for (uint32_t i = 0; i < b->n_spans; i++)
-        span(w, &b->spans[i], &b->scopes[b->spans[i].scope]);
+        jaeger_trace_span(w, &b->spans[i], &b->scopes[b->spans[i].scope]);
     sf_json_write_array_end(w);
     processes(w, b);
     sf_json_write_key(w, SF_STR("warnings"));

@@ -16,7 +16,7 @@ static void write_count(struct sf_json_writer *w, const struct sf_keep_count *c)
     sf_json_write_key_u64(w, SF_STR("bytesEstimate"), c->n_samples * SF_KEEP_BYTES_PER_SAMPLE);
 }
 
-static void write_rule(struct sf_json_writer *w, const struct sf_keep_rule *r)
+static void keep_plan_write_rule(struct sf_json_writer *w, const struct sf_keep_rule *r)
 {
     sf_json_write_key(w, SF_STR("rules"));
     sf_json_write_object(w);
@@ -37,7 +37,7 @@ void sf_keep_plan_json(const struct sf_keep_plan *p, struct sf_buf *out)
     sf_json_write_u64_text(&w, (uint64_t)p->from_ns);
     sf_json_write_key(&w, SF_STR("untilUnixNano"));
     sf_json_write_u64_text(&w, (uint64_t)p->until_ns);
-    write_rule(&w, &p->rule);
+    keep_plan_write_rule(&w, &p->rule);
     sf_json_write_key(&w, SF_STR("isDryRun"));
     sf_json_write_bool(&w, true);
     sf_json_write_key_u64(&w, SF_STR("spans"), p->n_spans);
@@ -68,7 +68,7 @@ void sf_keep_plan_json(const struct sf_keep_plan *p, struct sf_buf *out)
     sf_json_write_object_end(&w);
 }
 
-static void add_cell(struct sf_buf *out, struct sf_buf *cell, size_t columns)
+static void keep_plan_add_cell(struct sf_buf *out, struct sf_buf *cell, size_t columns)
 {
     size_t width = sf_utf8_width(sf_buf_str(cell));
     sf_units_pad(out, width < columns ? columns - width : 1);
@@ -76,24 +76,24 @@ static void add_cell(struct sf_buf *out, struct sf_buf *cell, size_t columns)
     sf_buf_reset(cell);
 }
 
-static void add_line(struct sf_buf *out, const char *name, const struct sf_keep_count *c,
-                     const struct sf_keep_count *all, const struct sf_keep_count *alone)
+static void keep_plan_add_line(struct sf_buf *out, const char *name, const struct sf_keep_count *c,
+                               const struct sf_keep_count *all, const struct sf_keep_count *alone)
 {
     struct sf_buf cell = {0};
     sf_buf_print(out, "%-10s", name);
     sf_units_count(&cell, c->n_traces);
-    add_cell(out, &cell, 10);
+    keep_plan_add_cell(out, &cell, 10);
     sf_units_percent(&cell, all->n_traces ? (double)c->n_traces / (double)all->n_traces : 0);
-    add_cell(out, &cell, 9);
+    keep_plan_add_cell(out, &cell, 9);
     sf_units_count(&cell, c->n_samples);
-    add_cell(out, &cell, 11);
+    keep_plan_add_cell(out, &cell, 11);
     sf_buf_add_u8(&cell, '~');
     sf_units_bytes(&cell, c->n_samples * SF_KEEP_BYTES_PER_SAMPLE);
-    add_cell(out, &cell, 11);
+    keep_plan_add_cell(out, &cell, 11);
     if (alone)
         sf_units_count(&cell, alone->n_traces);
     if (alone)
-        add_cell(out, &cell, 13);
+        keep_plan_add_cell(out, &cell, 13);
     sf_buf_add_u8(out, '\n');
     sf_buf_done(&cell);
 }
@@ -103,9 +103,9 @@ void sf_keep_plan_text(const struct sf_keep_plan *p, struct sf_buf *out)
     sf_buf_print(out, "%-10s%10s%9s%11s%11s%13s\n", "rule", "traces", "", "samples", "bytes",
                  "by it alone");
     for (int i = 0; i < SF_KEEP_ROWS; i++)
-        add_line(out, names[i], &p->by[i], &p->all, &p->alone[i]);
-    add_line(out, "kept", &p->kept, &p->all, NULL);
-    add_line(out, "all", &p->all, &p->all, NULL);
+        keep_plan_add_line(out, names[i], &p->by[i], &p->all, &p->alone[i]);
+    keep_plan_add_line(out, "kept", &p->kept, &p->all, NULL);
+    keep_plan_add_line(out, "all", &p->all, &p->all, NULL);
     sf_buf_add_str(
         out, SF_STR("Nothing was removed. Samples are those that name a span, and bytes what they "
                     "take after retention.tail_delay.\n"));

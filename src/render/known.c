@@ -6,7 +6,7 @@
 #include "flame/tree_under.h"
 #include "render/units.h"
 
-static void write_time(struct sf_json_writer *w, sf_str key, int64_t ns)
+static void known_write_time(struct sf_json_writer *w, sf_str key, int64_t ns)
 {
     sf_json_write_key(w, key);
     sf_json_write_u64_text(w, ns > 0 ? (uint64_t)ns : 0);
@@ -22,8 +22,8 @@ static void write_level(const struct sf_known_view *k, struct sf_json_writer *w)
         sf_json_write_key_str(w, SF_STR("spanId"), sf_str_from(id));
         sf_json_write_key_str(w, SF_STR("name"), k->name);
     } else {
-        write_time(w, SF_STR("fromUnixNano"), k->from_ns);
-        write_time(w, SF_STR("untilUnixNano"), k->to_ns);
+        known_write_time(w, SF_STR("fromUnixNano"), k->from_ns);
+        known_write_time(w, SF_STR("untilUnixNano"), k->to_ns);
     }
     sf_json_write_key_str(w, SF_STR("command"), k->command);
     sf_json_write_object_end(w);
@@ -46,7 +46,7 @@ void sf_known_json(const struct sf_known_view *k, struct sf_json_writer *w)
     sf_json_write_object_end(w);
 }
 
-static double taken_of(const struct sf_profile_view *v, int64_t value)
+static double known_taken_of(const struct sf_profile_view *v, int64_t value)
 {
     double whole = (double)v->tree.total;
     return whole != 0 ? round(v->taken * (double)value / whole) : 0;
@@ -54,7 +54,7 @@ static double taken_of(const struct sf_profile_view *v, int64_t value)
 
 void sf_known_amount(struct sf_buf *out, const struct sf_profile_view *v, int64_t value)
 {
-    double n = taken_of(v, value);
+    double n = known_taken_of(v, value);
     sf_buf_add_str(out, v->is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
     if (v->is_few)
         sf_buf_print(out, "%.0f sample%s", n, n > 0.5 && n < 1.5 ? "" : "s");

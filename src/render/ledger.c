@@ -10,7 +10,7 @@
 #include "render/units.h"
 #include "wire/json_write.h"
 
-static double share_of(const struct sf_ledger_view *v, uint64_t ns)
+static double ledger_share_of(const struct sf_ledger_view *v, uint64_t ns)
 {
     return v->duration_ns ? (double)ns / (double)v->duration_ns : 0;
 }
@@ -35,7 +35,7 @@ void sf_ledger_json(const struct sf_ledger_view *v, struct sf_buf *out)
         sf_json_write_key_str(&w, SF_STR("words"), sf_str_from(v->parts[i].words));
         sf_json_write_key_u64(&w, SF_STR("ns"), v->parts[i].ns);
         sf_json_write_key(&w, SF_STR("share"));
-        sf_json_write_f64(&w, share_of(v, v->parts[i].ns));
+        sf_json_write_f64(&w, ledger_share_of(v, v->parts[i].ns));
         sf_json_write_key_str(&w, SF_STR("source"), sf_str_from(v->parts[i].source));
         if (v->parts[i].few > 0) {
             sf_json_write_key(&w, SF_STR("fewSamples"));
@@ -71,7 +71,8 @@ void sf_ledger_json(const struct sf_ledger_view *v, struct sf_buf *out)
 
 enum { WORDS = 26, AMOUNT = 10, SHARE = 8 }; /* columns */
 
-static void add_padded(struct sf_buf *out, struct sf_buf *cell, size_t columns, bool is_right)
+static void ledger_add_padded(struct sf_buf *out, struct sf_buf *cell, size_t columns,
+                              bool is_right)
 {
     size_t pad = cell->len < columns ? columns - cell->len : 0;
     if (is_right)
@@ -91,28 +92,28 @@ static int order_parts(const void *a, const void *b, void *arg)
     return (x > y) - (x < y);
 }
 
-static void add_line(const struct sf_ledger_view *v, uint32_t part, uint32_t bar,
-                     struct sf_buf *out)
+static void ledger_add_line(const struct sf_ledger_view *v, uint32_t part, uint32_t bar,
+                            struct sf_buf *out)
 {
     struct sf_buf cell = {.max = 256};
-    double share = share_of(v, v->parts[part].ns);
+    double share = ledger_share_of(v, v->parts[part].ns);
     bool is_estimate = sf_str_eq(sf_str_from(v->parts[part].source), SF_STR("estimate"));
     sf_buf_print(&cell, "%s", v->parts[part].words);
-    add_padded(out, &cell, WORDS, false);
+    ledger_add_padded(out, &cell, WORDS, false);
     sf_buf_add_str(&cell, is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
     if (v->parts[part].few > 0) { /* too few to say how long */
         sf_buf_print(&cell, "%.0f sample%s", v->parts[part].few,
                      v->parts[part].few < 1.5 ? "" : "s");
-        add_padded(out, &cell, AMOUNT, true);
+        ledger_add_padded(out, &cell, AMOUNT, true);
         sf_buf_add_str(out, SF_STR("\n"));
         sf_buf_done(&cell);
         return;
     }
     sf_units_duration(&cell, v->parts[part].ns);
-    add_padded(out, &cell, AMOUNT, true);
+    ledger_add_padded(out, &cell, AMOUNT, true);
     sf_buf_add_str(&cell, is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
     sf_units_percent(&cell, share);
-    add_padded(out, &cell, SHARE, true);
+    ledger_add_padded(out, &cell, SHARE, true);
     sf_buf_add_str(out, SF_STR("  "));
     for (uint32_t i = 0; i < (uint32_t)(share * bar + 0.5); i++)
         sf_buf_add_str(out, SF_STR("="));
@@ -174,7 +175,7 @@ void sf_ledger_text(const struct sf_ledger_view *v, uint32_t columns, struct sf_
     sf_buf_add_str(out, SF_STR("\n"));
     for (uint32_t i = 0; i < v->n_parts; i++)
         if (v->parts[order[i]].ns > 0)
-            add_line(v, order[i], bar, out);
+            ledger_add_line(v, order[i], bar, out);
     if (v->other_cpu_ns > 0) {
         sf_buf_add_str(out, SF_STR("and on the CPU of other threads "));
         sf_units_duration(out, v->other_cpu_ns);

@@ -9,7 +9,7 @@
 
 enum { PARTIAL = 1 };
 
-static struct sf_inspected inspected(const struct sf_metrics_result *r)
+static struct sf_inspected metrics_result_inspected(const struct sf_metrics_result *r)
 {
     return (struct sf_inspected){r->n_inspected_traces, r->n_inspected_spans, r->read_len,
                                  r->n_blocks, r->is_running || r->is_partial};
@@ -79,14 +79,15 @@ static void json_samples(struct sf_json_writer *w, const struct sf_metrics_resul
 
 static void json_rest(struct sf_json_writer *w, const struct sf_metrics_result *r)
 {
-    sf_inspected_json(w, inspected(r));
+    sf_inspected_json(w, metrics_result_inspected(r));
     if (r->is_partial) {
         sf_json_write_key_str(w, SF_STR("status"), SF_STR("PARTIAL"));
         sf_json_write_key_str(w, SF_STR("message"), r->note);
     }
 }
 
-static void write_json(const struct sf_metrics_result *r, bool is_instant, struct sf_buf *out)
+static void metrics_result_write_json(const struct sf_metrics_result *r, bool is_instant,
+                                      struct sf_buf *out)
 {
     struct sf_json_writer w = sf_json_writer_init(out);
     sf_json_write_object(&w);
@@ -111,12 +112,12 @@ static void write_json(const struct sf_metrics_result *r, bool is_instant, struc
 
 void sf_metrics_result_range_json(const struct sf_metrics_result *r, struct sf_buf *out)
 {
-    write_json(r, false, out);
+    metrics_result_write_json(r, false, out);
 }
 
 void sf_metrics_result_instant_json(const struct sf_metrics_result *r, struct sf_buf *out)
 {
-    write_json(r, true, out);
+    metrics_result_write_json(r, true, out);
 }
 
 /* ---- protobuf ---- */
@@ -140,7 +141,7 @@ static void pb_exemplar(struct sf_buf *out, const struct sf_metric_exemplar *e)
 
 static void pb_rest(struct sf_buf *out, const struct sf_metrics_result *r)
 {
-    sf_inspected_pb(out, inspected(r));
+    sf_inspected_pb(out, metrics_result_inspected(r));
     if (r->is_partial) {
         sf_pb_write_u64(out, 3, PARTIAL);
         sf_pb_write_str(out, 4, r->note);

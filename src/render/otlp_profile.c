@@ -24,12 +24,12 @@ static uint32_t put_link(struct tables *s, const struct sf_profile_owned *o)
     return sf_string_table_put_numbers(&s->links, key, 3);
 }
 
-static bool is_written(const struct sf_profile_view *v, uint32_t node, uint32_t at)
+static bool otlp_profile_is_written(const struct sf_profile_view *v, uint32_t node, uint32_t at)
 {
     return v->tree.nodes[node].self || (at < v->n_owned && v->owned[at].node == node);
 }
 
-static uint32_t put_function(struct tables *s, const struct sf_frame *f)
+static uint32_t otlp_profile_put_function(struct tables *s, const struct sf_frame *f)
 {
     uint64_t key[] = {sf_string_table_put(&s->strings, f->function),
                       sf_string_table_put(&s->strings, f->file)};
@@ -43,7 +43,7 @@ static uint32_t put_attribute(struct tables *s, sf_str key, sf_str val)
     return sf_string_table_put_numbers(&s->attributes, pair, 2);
 }
 
-static uint32_t put_mapping(struct tables *s, const struct sf_frame *f)
+static uint32_t otlp_profile_put_mapping(struct tables *s, const struct sf_frame *f)
 {
     uint64_t key[2];
     if (f->module.len == 0 && f->build_id.len == 0)
@@ -55,7 +55,7 @@ static uint32_t put_mapping(struct tables *s, const struct sf_frame *f)
     return sf_string_table_put_numbers(&s->mappings, key, 2);
 }
 
-static sf_str kind_name(uint8_t kind)
+static sf_str otlp_profile_kind_name(uint8_t kind)
 {
     static const sf_str names[SF_FRAME_KINDS] = {
         [SF_FRAME_NATIVE] = {"native", 6},  [SF_FRAME_KERNEL] = {"kernel", 6},
@@ -75,14 +75,16 @@ static void write_zero(struct sf_buf *out, uint32_t field)
     sf_pb_write_bytes(out, field, SF_BYTES_NONE);
 }
 
-static void write_locations(const struct sf_tree *t, struct tables *s, struct sf_buf *out)
+static void otlp_profile_write_locations(const struct sf_tree *t, struct tables *s,
+                                         struct sf_buf *out)
 {
     write_zero(out, 2);
     for (uint32_t i = 0; i < t->n_frames; i++) {
         const struct sf_frame *f = &t->frames[i];
         size_t mark = sf_pb_write_begin(out, 2), inner;
-        uint32_t mapping = put_mapping(s, f), function = put_function(s, f);
-        sf_str kind = kind_name(f->kind);
+        uint32_t mapping = otlp_profile_put_mapping(s, f),
+                 function = otlp_profile_put_function(s, f);
+        sf_str kind = otlp_profile_kind_name(f->kind);
         if (mapping)
             sf_pb_write_u64(out, 1, mapping);
         if (f->file_off)
@@ -110,7 +112,7 @@ static void write_stacks(const struct sf_profile_view *v, struct sf_buf *out)
     write_zero(out, 7);
     for (uint32_t i = 0; i < t->n_nodes; i++) {
         size_t mark, ids;
-        if (!is_written(v, i, at))
+        if (!otlp_profile_is_written(v, i, at))
             continue;
         while (at < v->n_owned && v->owned[at].node == i)
             at++;
@@ -123,33 +125,33 @@ static void write_stacks(const struct sf_profile_view *v, struct sf_buf *out)
     }
 }
 
-static uint64_t part(const struct sf_string_table *t, uint32_t place, size_t at)
+static uint64_t otlp_profile_part(const struct sf_string_table *t, uint32_t place, size_t at)
 {
     return sf_load_u64le(t->list[place].p + at * sizeof(uint64_t));
 }
 
-static void write_mappings(const struct tables *s, struct sf_buf *out)
+static void otlp_profile_write_mappings(const struct tables *s, struct sf_buf *out)
 {
     write_zero(out, 1);
     for (uint32_t i = 1; i < s->mappings.n; i++) {
         size_t mark = sf_pb_write_begin(out, 1), ids;
-        sf_pb_write_u64(out, 4, part(&s->mappings, i, 0));
-        if (part(&s->mappings, i, 1)) {
+        sf_pb_write_u64(out, 4, otlp_profile_part(&s->mappings, i, 0));
+        if (otlp_profile_part(&s->mappings, i, 1)) {
             ids = sf_pb_write_begin(out, 5);
-            sf_pb_write_raw_varint(out, part(&s->mappings, i, 1));
+            sf_pb_write_raw_varint(out, otlp_profile_part(&s->mappings, i, 1));
             sf_pb_write_end(out, ids);
         }
         sf_pb_write_end(out, mark);
     }
 }
 
-static void write_functions(const struct tables *s, struct sf_buf *out)
+static void otlp_profile_write_functions(const struct tables *s, struct sf_buf *out)
 {
     write_zero(out, 3);
     for (uint32_t i = 1; i < s->functions.n; i++) {
         size_t mark = sf_pb_write_begin(out, 3);
-        sf_pb_write_u64(out, 1, part(&s->functions, i, 0));
-        sf_pb_write_u64(out, 3, part(&s->functions, i, 1));
+        sf_pb_write_u64(out, 1, otlp_profile_part(&s->functions, i, 0));
+        sf_pb_write_u64(out, 3, otlp_profile_part(&s->functions, i, 1));
         sf_pb_write_end(out, mark);
     }
 }
@@ -159,9 +161,9 @@ static void write_attributes(const struct tables *s, struct sf_buf *out)
     write_zero(out, 6);
     for (uint32_t i = 1; i < s->attributes.n; i++) {
         size_t mark = sf_pb_write_begin(out, 6), value;
-        sf_pb_write_u64(out, 1, part(&s->attributes, i, 0));
+        sf_pb_write_u64(out, 1, otlp_profile_part(&s->attributes, i, 0));
         value = sf_pb_write_begin(out, 2);
-        sf_pb_write_str(out, 1, s->strings.list[part(&s->attributes, i, 1)]);
+        sf_pb_write_str(out, 1, s->strings.list[otlp_profile_part(&s->attributes, i, 1)]);
         sf_pb_write_end(out, value);
         sf_pb_write_end(out, mark);
     }
@@ -169,8 +171,8 @@ static void write_attributes(const struct tables *s, struct sf_buf *out)
 
 /* ---- the profile ---- */
 
-static void write_type(struct sf_buf *out, uint32_t field, struct tables *s, sf_str type,
-                       sf_str unit)
+static void render_otlp_profile_write_type(struct sf_buf *out, uint32_t field, struct tables *s,
+                                           sf_str type, sf_str unit)
 {
     size_t mark = sf_pb_write_begin(out, field);
     sf_pb_write_u64(out, 1, sf_string_table_put(&s->strings, type));
@@ -178,7 +180,8 @@ static void write_type(struct sf_buf *out, uint32_t field, struct tables *s, sf_
     sf_pb_write_end(out, mark);
 }
 
-static void write_sample(struct sf_buf *out, uint32_t stack, uint32_t link, int64_t value)
+static void render_otlp_profile_write_sample(struct sf_buf *out, uint32_t stack, uint32_t link,
+                                             int64_t value)
 {
     size_t sample = sf_pb_write_begin(out, 2), values;
     sf_pb_write_u64(out, 1, stack);
@@ -197,34 +200,36 @@ static void write_links(const struct tables *s, struct sf_buf *out)
         size_t mark = sf_pb_write_begin(out, 4);
         uint8_t span[8];
         for (size_t k = 0; k < 8; k++)
-            span[k] = (uint8_t)(part(&s->links, i, 2) >> (56 - 8 * k));
+            span[k] = (uint8_t)(otlp_profile_part(&s->links, i, 2) >> (56 - 8 * k));
         sf_pb_write_bytes(out, 1, (sf_bytes){(const uint8_t *)s->links.list[i].p, 16});
         sf_pb_write_bytes(out, 2, (sf_bytes){span, 8});
         sf_pb_write_end(out, mark);
     }
 }
 
-static void write_profile(const struct sf_profile_view *v, struct tables *s, struct sf_buf *out)
+static void render_otlp_profile_write_profile(const struct sf_profile_view *v, struct tables *s,
+                                              struct sf_buf *out)
 {
     size_t mark = sf_pb_write_begin(out, 2);
     uint32_t stack = 0, at = 0;
-    write_type(out, 1, s, v->type.sample_type, v->type.sample_unit);
+    render_otlp_profile_write_type(out, 1, s, v->type.sample_type, v->type.sample_unit);
     for (uint32_t i = 0; i < v->tree.n_nodes; i++) {
         int64_t rest = v->tree.nodes[i].self;
-        if (!is_written(v, i, at))
+        if (!otlp_profile_is_written(v, i, at))
             continue;
         stack++;
         for (; at < v->n_owned && v->owned[at].node == i; at++) {
-            write_sample(out, stack, put_link(s, &v->owned[at]), v->owned[at].value);
+            render_otlp_profile_write_sample(out, stack, put_link(s, &v->owned[at]),
+                                             v->owned[at].value);
             rest = sf_sub_sat_i64(rest, v->owned[at].value);
         }
         if (rest)
-            write_sample(out, stack, 0, rest);
+            render_otlp_profile_write_sample(out, stack, 0, rest);
     }
     sf_pb_write_fixed64(out, 3, (uint64_t)v->time_ns);
     sf_pb_write_u64(out, 4, (uint64_t)v->duration_ns);
     if (v->type.period_type.len || v->type.period_unit.len)
-        write_type(out, 5, s, v->type.period_type, v->type.period_unit);
+        render_otlp_profile_write_type(out, 5, s, v->type.period_type, v->type.period_unit);
     sf_pb_write_i64(out, 6, v->period);
     sf_pb_write_end(out, mark);
 }
@@ -239,7 +244,7 @@ static void write_attribute(struct sf_buf *out, sf_str key, sf_str val)
     sf_pb_write_end(out, mark);
 }
 
-static void write_resource(const struct sf_profile_view *v, struct sf_buf *out)
+static void otlp_profile_write_resource(const struct sf_profile_view *v, struct sf_buf *out)
 {
     size_t mark = sf_pb_write_begin(out, 1);
     write_attribute(out, SF_STR("service.name"), v->service);
@@ -251,7 +256,7 @@ static void write_resource(const struct sf_profile_view *v, struct sf_buf *out)
 }
 
 /* Scope attributes have a place for remarks; readers keep them. */
-static void write_scope(struct sf_buf *out)
+static void otlp_profile_write_scope(struct sf_buf *out)
 {
     size_t mark = sf_pb_write_begin(out, 1), attribute, value;
     sf_pb_write_str(out, 1, SF_STR("spanflame"));
@@ -275,18 +280,18 @@ enum sf_err sf_otlp_profile_render(const struct sf_profile_view *v, struct sf_ar
     sf_string_table_init(&s.attributes, &scratch);
     sf_string_table_init(&s.links, &scratch);
     resource = sf_pb_write_begin(out, 1);
-    write_resource(v, out);
+    otlp_profile_write_resource(v, out);
     scope = sf_pb_write_begin(out, 2);
     if (v->is_estimate)
-        write_scope(out);
-    write_profile(v, &s, out);
+        otlp_profile_write_scope(out);
+    render_otlp_profile_write_profile(v, &s, out);
     sf_pb_write_end(out, scope);
     sf_pb_write_end(out, resource);
     dictionary = sf_pb_write_begin(out, 2);
-    write_locations(&v->tree, &s, out);
+    otlp_profile_write_locations(&v->tree, &s, out);
     write_stacks(v, out);
-    write_mappings(&s, out);
-    write_functions(&s, out);
+    otlp_profile_write_mappings(&s, out);
+    otlp_profile_write_functions(&s, out);
     write_links(&s, out);
     write_attributes(&s, out);
     for (uint32_t i = 0; i < s.strings.n; i++)

@@ -31,7 +31,7 @@ static struct sf_attrs resource_attrs(const struct sf_resource *r, struct sf_att
 
 /* ---- protobuf ---- */
 
-static void count_pb(struct sf_buf *out, uint32_t field, uint32_t n)
+static void otlp_trace_count_pb(struct sf_buf *out, uint32_t field, uint32_t n)
 {
     if (n)
         sf_pb_write_u64(out, field, n);
@@ -61,7 +61,7 @@ static void event_pb(struct sf_buf *out, const struct sf_event *ev)
     sf_pb_write_fixed64(out, 1, ev->time_ns);
     str_pb(out, 2, ev->name);
     sf_otlp_value_attrs_pb(out, 3, ev->attrs);
-    count_pb(out, 4, ev->dropped_attrs);
+    otlp_trace_count_pb(out, 4, ev->dropped_attrs);
     sf_pb_write_end(out, mark);
 }
 
@@ -72,7 +72,7 @@ static void link_pb(struct sf_buf *out, const struct sf_link *l)
     span_id_pb(out, 2, l->span_id);
     str_pb(out, 3, l->trace_state);
     sf_otlp_value_attrs_pb(out, 4, l->attrs);
-    count_pb(out, 5, l->dropped_attrs);
+    otlp_trace_count_pb(out, 5, l->dropped_attrs);
     if (l->flags)
         sf_pb_write_fixed32(out, 6, l->flags);
     sf_pb_write_end(out, mark);
@@ -87,20 +87,20 @@ static void span_pb(struct sf_buf *out, const struct sf_span *s)
     if (s->parent_id)
         span_id_pb(out, 4, s->parent_id);
     str_pb(out, 5, s->name);
-    count_pb(out, 6, s->kind);
+    otlp_trace_count_pb(out, 6, s->kind);
     sf_pb_write_fixed64(out, 7, s->start_ns);
     sf_pb_write_fixed64(out, 8, s->end_ns);
     sf_otlp_value_attrs_pb(out, 9, s->attrs);
-    count_pb(out, 10, s->dropped_attrs);
+    otlp_trace_count_pb(out, 10, s->dropped_attrs);
     for (uint32_t i = 0; i < s->n_events; i++)
         event_pb(out, &s->events[i]);
-    count_pb(out, 12, s->dropped_events);
+    otlp_trace_count_pb(out, 12, s->dropped_events);
     for (uint32_t i = 0; i < s->n_links; i++)
         link_pb(out, &s->links[i]);
-    count_pb(out, 14, s->dropped_links);
+    otlp_trace_count_pb(out, 14, s->dropped_links);
     size_t status = sf_pb_write_begin(out, 15);
     str_pb(out, 2, s->status_msg);
-    count_pb(out, 3, s->status);
+    otlp_trace_count_pb(out, 3, s->status);
     sf_pb_write_end(out, status);
     if (s->flags)
         sf_pb_write_fixed32(out, 16, s->flags);
@@ -116,7 +116,7 @@ static void scope_spans_pb(struct sf_buf *out, const struct sf_span_batch *b, ui
     str_pb(out, 1, scope->name);
     str_pb(out, 2, scope->version);
     sf_otlp_value_attrs_pb(out, 3, scope->attrs);
-    count_pb(out, 4, scope->dropped_attrs);
+    otlp_trace_count_pb(out, 4, scope->dropped_attrs);
     sf_pb_write_end(out, inner);
     for (uint32_t i = at; i < end; i++)
         span_pb(out, &b->spans[i]);
@@ -132,7 +132,7 @@ static void resource_spans_pb(struct sf_buf *out, const struct sf_span_batch *b,
     size_t mark = sf_pb_write_begin(out, 1);
     size_t inner = sf_pb_write_begin(out, 1);
     sf_otlp_value_attrs_pb(out, 1, resource_attrs(r, &room));
-    count_pb(out, 2, r->dropped_attrs);
+    otlp_trace_count_pb(out, 2, r->dropped_attrs);
     sf_pb_write_end(out, inner);
     while (at < end) {
         uint32_t next = group_end(b, at, true);
@@ -171,7 +171,7 @@ static void str_json(struct sf_json_writer *w, sf_str key, sf_str s)
         sf_json_write_key_str(w, key, s);
 }
 
-static void count_json(struct sf_json_writer *w, sf_str key, uint32_t n)
+static void otlp_trace_count_json(struct sf_json_writer *w, sf_str key, uint32_t n)
 {
     if (n)
         sf_json_write_key_u64(w, key, n);
@@ -238,7 +238,7 @@ static void events_json(struct sf_json_writer *w, const struct sf_span *s)
         u64_json(w, SF_STR("timeUnixNano"), ev->time_ns);
         str_json(w, SF_STR("name"), ev->name);
         attrs_json(w, ev->attrs);
-        count_json(w, SF_STR("droppedAttributesCount"), ev->dropped_attrs);
+        otlp_trace_count_json(w, SF_STR("droppedAttributesCount"), ev->dropped_attrs);
         sf_json_write_object_end(w);
     }
     sf_json_write_array_end(w);
@@ -257,8 +257,8 @@ static void links_json(struct sf_json_writer *w, enum json_form form, const stru
         span_id_json(w, form, SF_STR("spanId"), l->span_id);
         str_json(w, SF_STR("traceState"), l->trace_state);
         attrs_json(w, l->attrs);
-        count_json(w, SF_STR("droppedAttributesCount"), l->dropped_attrs);
-        count_json(w, SF_STR("flags"), l->flags);
+        otlp_trace_count_json(w, SF_STR("droppedAttributesCount"), l->dropped_attrs);
+        otlp_trace_count_json(w, SF_STR("flags"), l->flags);
         sf_json_write_object_end(w);
     }
     sf_json_write_array_end(w);
@@ -277,17 +277,17 @@ static void span_json(struct sf_json_writer *w, enum json_form form, const struc
     u64_json(w, SF_STR("startTimeUnixNano"), s->start_ns);
     u64_json(w, SF_STR("endTimeUnixNano"), s->end_ns);
     attrs_json(w, s->attrs);
-    count_json(w, SF_STR("droppedAttributesCount"), s->dropped_attrs);
+    otlp_trace_count_json(w, SF_STR("droppedAttributesCount"), s->dropped_attrs);
     events_json(w, s);
-    count_json(w, SF_STR("droppedEventsCount"), s->dropped_events);
+    otlp_trace_count_json(w, SF_STR("droppedEventsCount"), s->dropped_events);
     links_json(w, form, s);
-    count_json(w, SF_STR("droppedLinksCount"), s->dropped_links);
+    otlp_trace_count_json(w, SF_STR("droppedLinksCount"), s->dropped_links);
     sf_json_write_key(w, SF_STR("status"));
     sf_json_write_object(w);
     str_json(w, SF_STR("message"), s->status_msg);
     enum_json(w, form, SF_STR("code"), s->status, sf_span_status_name(s->status));
     sf_json_write_object_end(w);
-    count_json(w, SF_STR("flags"), s->flags);
+    otlp_trace_count_json(w, SF_STR("flags"), s->flags);
     sf_json_write_object_end(w);
 }
 
@@ -301,7 +301,7 @@ static void scope_spans_json(struct sf_json_writer *w, enum json_form form,
     str_json(w, SF_STR("name"), scope->name);
     str_json(w, SF_STR("version"), scope->version);
     attrs_json(w, scope->attrs);
-    count_json(w, SF_STR("droppedAttributesCount"), scope->dropped_attrs);
+    otlp_trace_count_json(w, SF_STR("droppedAttributesCount"), scope->dropped_attrs);
     sf_json_write_object_end(w);
     sf_json_write_key(w, SF_STR("spans"));
     sf_json_write_array(w);
@@ -321,7 +321,7 @@ static void resource_spans_json(struct sf_json_writer *w, enum json_form form,
     sf_json_write_key(w, SF_STR("resource"));
     sf_json_write_object(w);
     attrs_json(w, resource_attrs(r, &room));
-    count_json(w, SF_STR("droppedAttributesCount"), r->dropped_attrs);
+    otlp_trace_count_json(w, SF_STR("droppedAttributesCount"), r->dropped_attrs);
     sf_json_write_object_end(w);
     sf_json_write_key(w, SF_STR("scopeSpans"));
     sf_json_write_array(w);

@@ -8,27 +8,27 @@ struct tables {
     struct sf_string_table strings, functions, mappings;
 };
 
-static bool is_named(const struct sf_frame *f)
+static bool pprof_is_named(const struct sf_frame *f)
 {
     return f->function.len > 0;
 }
 
-static uint32_t put_function(struct tables *s, const struct sf_frame *f)
+static uint32_t pprof_put_function(struct tables *s, const struct sf_frame *f)
 {
     uint64_t key[] = {sf_string_table_put(&s->strings, f->function),
                       sf_string_table_put(&s->strings, f->file)};
     return sf_string_table_put_numbers(&s->functions, key, 2);
 }
 
-static uint32_t put_mapping(struct tables *s, const struct sf_frame *f)
+static uint32_t pprof_put_mapping(struct tables *s, const struct sf_frame *f)
 {
     uint64_t key[] = {sf_string_table_put(&s->strings, f->module),
                       sf_string_table_put(&s->strings, f->build_id)};
     return f->module.len || f->build_id.len ? sf_string_table_put_numbers(&s->mappings, key, 2) : 0;
 }
 
-static void write_type(struct sf_message *m, uint32_t field, const char *key, struct tables *s,
-                       sf_str type, sf_str unit)
+static void render_pprof_write_type(struct sf_message *m, uint32_t field, const char *key,
+                                    struct tables *s, sf_str type, sf_str unit)
 {
     size_t mark = key ? sf_message_begin(m, field, key) : sf_message_item(m, field);
     sf_message_u64(m, 1, "type", sf_string_table_put(&s->strings, type));
@@ -37,18 +37,18 @@ static void write_type(struct sf_message *m, uint32_t field, const char *key, st
 }
 
 /* A location for each frame, numbered like it from 1. */
-static void write_locations(const struct sf_tree *t, struct tables *s, struct sf_message *m)
+static void pprof_write_locations(const struct sf_tree *t, struct tables *s, struct sf_message *m)
 {
     for (uint32_t i = 0; i < t->n_frames; i++) {
         const struct sf_frame *f = &t->frames[i];
         size_t mark = sf_message_item(m, 4), line;
         sf_message_u64(m, 1, "id", (uint64_t)i + 1);
-        sf_message_u64(m, 2, "mappingId", put_mapping(s, f));
+        sf_message_u64(m, 2, "mappingId", pprof_put_mapping(s, f));
         sf_message_u64(m, 3, "address", f->file_off);
-        if (is_named(f)) {
+        if (pprof_is_named(f)) {
             sf_message_list(m, "line");
             line = sf_message_item(m, 4);
-            sf_message_u64(m, 1, "functionId", put_function(s, f));
+            sf_message_u64(m, 1, "functionId", pprof_put_function(s, f));
             sf_message_u64(m, 2, "line", f->line);
             sf_message_end(m, line);
             sf_message_list_end(m);
@@ -57,7 +57,7 @@ static void write_locations(const struct sf_tree *t, struct tables *s, struct sf
     }
 }
 
-static void write_functions(const struct tables *s, struct sf_message *m)
+static void pprof_write_functions(const struct tables *s, struct sf_message *m)
 {
     for (uint32_t i = 1; i < s->functions.n; i++) {
         size_t mark = sf_message_item(m, 5);
@@ -71,15 +71,15 @@ static void write_functions(const struct tables *s, struct sf_message *m)
 
 /* Whole address space each: readers look addresses up by range, and ours are file offsets. A
  * mapping whose frames all have names reports it, or readers would try to symbolise it. */
-static bool write_mappings(const struct sf_tree *t, struct tables *s, struct sf_arena scratch,
-                           struct sf_message *m)
+static bool render_pprof_write_mappings(const struct sf_tree *t, struct tables *s,
+                                        struct sf_arena scratch, struct sf_message *m)
 {
     static const char *const known[] = {"hasFunctions", "hasFilenames", "hasLineNumbers"};
     bool *has_nameless = sf_arena_new_n(&scratch, s->mappings.n, sizeof(*has_nameless));
     if (!has_nameless)
         return false;
     for (uint32_t i = 0; i < t->n_frames; i++)
-        has_nameless[put_mapping(s, &t->frames[i])] |= !is_named(&t->frames[i]);
+        has_nameless[pprof_put_mapping(s, &t->frames[i])] |= !pprof_is_named(&t->frames[i]);
     for (uint32_t i = 1; i < s->mappings.n; i++) {
         size_t mark = sf_message_item(m, 3);
         sf_message_u64(m, 1, "id", i);
@@ -93,7 +93,7 @@ static bool write_mappings(const struct sf_tree *t, struct tables *s, struct sf_
     return true;
 }
 
-static void write_label(struct tables *s, sf_str key, sf_str val, struct sf_message *m)
+static void render_pprof_write_label(struct tables *s, sf_str key, sf_str val, struct sf_message *m)
 {
     size_t mark = sf_message_item(m, 3);
     sf_message_u64(m, 1, "key", sf_string_table_put(&s->strings, key));
@@ -101,26 +101,27 @@ static void write_label(struct tables *s, sf_str key, sf_str val, struct sf_mess
     sf_message_end(m, mark);
 }
 
-static void write_id(struct tables *s, sf_str key, const char *hex, struct sf_message *m)
+static void pprof_write_id(struct tables *s, sf_str key, const char *hex, struct sf_message *m)
 {
     sf_str kept;
     if (!sf_arena_print(s->strings.req, &kept, "%s", hex))
         s->strings.is_full = true;
     else
-        write_label(s, key, kept, m);
+        render_pprof_write_label(s, key, kept, m);
 }
 
 /* As other profilers name them, and as they are read again. */
-static void write_ids(const struct sf_profile_owned *o, struct tables *s, struct sf_message *m)
+static void pprof_write_ids(const struct sf_profile_owned *o, struct tables *s,
+                            struct sf_message *m)
 {
     char hex[33];
     if (!sf_trace_id_is_zero(o->trace)) {
         sf_trace_id_render(o->trace, hex);
-        write_id(s, SF_STR("trace_id"), hex, m);
+        pprof_write_id(s, SF_STR("trace_id"), hex, m);
     }
     if (o->span) {
         sf_span_id_render(o->span, hex);
-        write_id(s, SF_STR("span_id"), hex, m);
+        pprof_write_id(s, SF_STR("span_id"), hex, m);
     }
 }
 
@@ -131,16 +132,17 @@ static void write_labels(const struct sf_profile_view *v, const struct sf_profil
         return;
     sf_message_list(m, "label");
     if (owned)
-        write_ids(owned, s, m);
+        pprof_write_ids(owned, s, m);
     for (uint32_t i = 0; i < v->n_labels; i++) {
-        write_label(s, v->labels[i].key, v->labels[i].val, m);
+        render_pprof_write_label(s, v->labels[i].key, v->labels[i].val, m);
     }
     sf_message_list_end(m);
 }
 
-static void write_sample(const struct sf_profile_view *v, const struct sf_profile_owned *owned,
-                         int64_t value, struct tables *s, const int64_t *path, size_t n,
-                         struct sf_message *m)
+static void render_pprof_write_sample(const struct sf_profile_view *v,
+                                      const struct sf_profile_owned *owned, int64_t value,
+                                      struct tables *s, const int64_t *path, size_t n,
+                                      struct sf_message *m)
 {
     size_t mark = sf_message_item(m, 2);
     sf_message_numbers(m, 1, "locationId", path, n, true);
@@ -150,8 +152,8 @@ static void write_sample(const struct sf_profile_view *v, const struct sf_profil
 }
 
 /* Leaf first. `path` has space for the deepest stack. */
-static void write_samples(const struct sf_profile_view *v, struct tables *s, int64_t *path,
-                          struct sf_message *m)
+static void render_pprof_write_samples(const struct sf_profile_view *v, struct tables *s,
+                                       int64_t *path, struct sf_message *m)
 {
     const struct sf_tree *t = &v->tree;
     uint32_t at = 0; /* among those with ids */
@@ -163,11 +165,11 @@ static void write_samples(const struct sf_profile_view *v, struct tables *s, int
         for (uint32_t up = i; up != 0; up = t->nodes[up].parent)
             path[n++] = (int64_t)t->nodes[up].frame + 1;
         for (; at < v->n_owned && v->owned[at].node == i; at++) {
-            write_sample(v, &v->owned[at], v->owned[at].value, s, path, n, m);
+            render_pprof_write_sample(v, &v->owned[at], v->owned[at].value, s, path, n, m);
             rest = sf_sub_sat_i64(rest, v->owned[at].value);
         }
         if (rest)
-            write_sample(v, NULL, rest, s, path, n, m);
+            render_pprof_write_sample(v, NULL, rest, s, path, n, m);
     }
 }
 
@@ -204,24 +206,24 @@ enum sf_err sf_pprof_message(const struct sf_profile_view *v, struct sf_arena sc
     sf_string_table_init(&s.functions, &scratch);
     sf_string_table_init(&s.mappings, &scratch);
     sf_message_list(m, "sampleType");
-    write_type(m, 1, NULL, &s, v->type.sample_type, v->type.sample_unit);
+    render_pprof_write_type(m, 1, NULL, &s, v->type.sample_type, v->type.sample_unit);
     sf_message_list_end(m);
     sf_message_list(m, "sample");
-    write_samples(v, &s, path, m);
+    render_pprof_write_samples(v, &s, path, m);
     sf_message_list_end(m);
     sf_message_list(m, "location");
-    write_locations(&v->tree, &s, m);
+    pprof_write_locations(&v->tree, &s, m);
     sf_message_list_end(m);
     sf_message_list(m, "mapping");
-    has_room = write_mappings(&v->tree, &s, scratch, m);
+    has_room = render_pprof_write_mappings(&v->tree, &s, scratch, m);
     sf_message_list_end(m);
     sf_message_list(m, "function");
-    write_functions(&s, m);
+    pprof_write_functions(&s, m);
     sf_message_list_end(m);
     sf_message_i64(m, 9, "timeNanos", v->time_ns);
     sf_message_i64(m, 10, "durationNanos", v->duration_ns);
     if (v->type.period_type.len || v->type.period_unit.len)
-        write_type(m, 11, "periodType", &s, v->type.period_type, v->type.period_unit);
+        render_pprof_write_type(m, 11, "periodType", &s, v->type.period_type, v->type.period_unit);
     sf_message_i64(m, 12, "period", v->period);
     write_comments(v, &s, m);
     sf_message_list(m, "stringTable");

@@ -4,7 +4,7 @@
 #include "render/unnamed_text.h"
 #include "wire/json_write.h"
 
-static void write_type(struct sf_json_writer *w, const struct sf_profile_type *type)
+static void profile_json_write_type(struct sf_json_writer *w, const struct sf_profile_type *type)
 {
     struct sf_buf id = {0};
     sf_batch_tree_type_add(&id, type);
@@ -19,7 +19,7 @@ static void write_i64(struct sf_json_writer *w, sf_str key, int64_t v)
     sf_json_write_i64(w, v);
 }
 
-static void write_time(struct sf_json_writer *w, sf_str key, int64_t ns)
+static void profile_json_write_time(struct sf_json_writer *w, sf_str key, int64_t ns)
 {
     sf_json_write_key(w, key);
     sf_json_write_i64_text(w, ns);
@@ -33,16 +33,16 @@ static void write_flag(struct sf_json_writer *w, sf_str key, bool v)
 
 /* Nanoseconds since 1970 need more digits than a browser's numbers have: text, like those of
  * traces. Values are numbers. */
-static void write_head(struct sf_json_writer *w, const struct sf_profile_view *v)
+static void profile_json_write_head(struct sf_json_writer *w, const struct sf_profile_view *v)
 {
     sf_json_write_key_str(w, SF_STR("service"), v->service);
-    write_type(w, &v->type);
+    profile_json_write_type(w, &v->type);
     sf_json_write_key(w, SF_STR("labels"));
     sf_json_write_object(w);
     for (uint32_t i = 0; i < v->n_labels; i++)
         sf_json_write_key_str(w, v->labels[i].key, v->labels[i].val);
     sf_json_write_object_end(w);
-    write_time(w, SF_STR("timeUnixNano"), v->time_ns);
+    profile_json_write_time(w, SF_STR("timeUnixNano"), v->time_ns);
     write_i64(w, SF_STR("durationNs"), v->duration_ns);
     write_i64(w, SF_STR("period"), v->period);
     write_i64(w, SF_STR("total"), v->tree.total);
@@ -58,7 +58,7 @@ static void write_head(struct sf_json_writer *w, const struct sf_profile_view *v
         sf_json_write_key_str(w, SF_STR("reason"), v->reason);
 }
 
-static void write_frames(struct sf_json_writer *w, const struct sf_tree *t)
+static void profile_json_write_frames(struct sf_json_writer *w, const struct sf_tree *t)
 {
     static const char *const kinds[SF_FRAME_KINDS] = {
         "",          "native",    "kernel",   "go",      "jvm",       "python",  "v8",
@@ -91,7 +91,7 @@ static void write_frames(struct sf_json_writer *w, const struct sf_tree *t)
     sf_json_write_array_end(w);
 }
 
-static void write_node(struct sf_json_writer *w, const struct sf_tree_node *node)
+static void profile_json_write_node(struct sf_json_writer *w, const struct sf_tree_node *node)
 {
     sf_json_write_array(w);
     sf_json_write_u64(w, node->parent);
@@ -101,12 +101,12 @@ static void write_node(struct sf_json_writer *w, const struct sf_tree_node *node
 void sf_profile_json_write(const struct sf_profile_view *v, struct sf_json_writer *w)
 {
     sf_json_write_object(w);
-    write_head(w, v);
-    write_frames(w, &v->tree);
+    profile_json_write_head(w, v);
+    profile_json_write_frames(w, &v->tree);
     sf_json_write_key(w, SF_STR("nodes"));
     sf_json_write_array(w);
     for (uint32_t i = 0; i < v->tree.n_nodes; i++) {
-        write_node(w, &v->tree.nodes[i]);
+        profile_json_write_node(w, &v->tree.nodes[i]);
         sf_json_write_i64(w, v->tree.nodes[i].self);
         sf_json_write_array_end(w);
     }
@@ -133,18 +133,18 @@ enum sf_err sf_profile_json_diff(const struct sf_profile_view *left,
     for (size_t i = 0; i < 2; i++) {
         sf_json_write_key(&w, keys[i]);
         sf_json_write_object(&w);
-        write_head(&w, sides[i]);
+        profile_json_write_head(&w, sides[i]);
         sf_json_write_object_end(&w);
     }
     if (left->duration_ns > 0 && right->duration_ns > 0) { /* values are not scaled by it */
         sf_json_write_key(&w, SF_STR("lengthRatio"));
         sf_json_write_f64(&w, (double)right->duration_ns / (double)left->duration_ns);
     }
-    write_frames(&w, &d->shape);
+    profile_json_write_frames(&w, &d->shape);
     sf_json_write_key(&w, SF_STR("nodes"));
     sf_json_write_array(&w);
     for (uint32_t i = 0; i < d->shape.n_nodes; i++) {
-        write_node(&w, &d->shape.nodes[i]);
+        profile_json_write_node(&w, &d->shape.nodes[i]);
         sf_json_write_i64(&w, d->left.self[i]);
         sf_json_write_i64(&w, d->right.self[i]);
         sf_json_write_array_end(&w);

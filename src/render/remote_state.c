@@ -4,7 +4,7 @@
 
 #include "wire/json_write.h"
 
-static void write_f64(struct sf_json_writer *j, sf_str key, double v)
+static void remote_state_write_f64(struct sf_json_writer *j, sf_str key, double v)
 {
     sf_json_write_key(j, key);
     sf_json_write_f64(j, v);
@@ -37,7 +37,7 @@ void sf_remote_state_json(const struct sf_remote_state *s, struct sf_buf *out)
     sf_json_write_key_str(&j, SF_STR("database"), s->database);
     sf_json_write_key_u64(&j, SF_STR("shipped_record"), c->shipped_record);
     sf_json_write_key_u64(&j, SF_STR("newest_record"), c->newest_record);
-    write_f64(&j, SF_STR("lag_seconds"), (double)c->lag_ns / 1e9);
+    remote_state_write_f64(&j, SF_STR("lag_seconds"), (double)c->lag_ns / 1e9);
     sf_json_write_key_u64(&j, SF_STR("spool_bytes"), c->spool_len);
     sf_json_write_key_u64(&j, SF_STR("spool_max_bytes"), c->spool_max_len);
     sf_json_write_key_u64(&j, SF_STR("batches"), c->n_batches);

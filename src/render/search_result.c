@@ -101,7 +101,7 @@ static void json_trace(struct sf_json_writer *w, const struct sf_found_trace *t)
     sf_json_write_object_end(w);
 }
 
-static struct sf_inspected inspected(const struct sf_search_result *r)
+static struct sf_inspected search_result_inspected(const struct sf_search_result *r)
 {
     return (struct sf_inspected){r->n_inspected_traces, r->n_inspected_spans, r->read_len,
                                  r->n_blocks, r->is_running || r->is_partial};
@@ -116,7 +116,7 @@ void sf_search_result_json(const struct sf_search_result *r, struct sf_buf *out)
     for (uint32_t i = 0; i < r->n_traces; i++)
         json_trace(&w, &r->traces[i]);
     sf_json_write_array_end(&w);
-    sf_inspected_json(&w, inspected(r));
+    sf_inspected_json(&w, search_result_inspected(r));
     sf_json_write_object_end(&w);
 }
 
@@ -182,7 +182,7 @@ uint32_t sf_search_result_pb_part(const struct sf_search_result *r, uint32_t fro
 {
     while (from < r->n_traces && out->len < max_len)
         pb_trace(out, &r->traces[from++]);
-    sf_inspected_pb(out, inspected(r));
+    sf_inspected_pb(out, search_result_inspected(r));
     return sf_buf_ok(out) ? from : r->n_traces;
 }
 

@@ -5,7 +5,7 @@
 
 enum { AMOUNT = 11, LINE = 6, COLUMNS = 160, MOST_LINES = 400 };
 
-static void add_cell(struct sf_buf *out, const struct sf_source_text *t, int64_t value)
+static void source_text_add_cell(struct sf_buf *out, const struct sf_source_text *t, int64_t value)
 {
     struct sf_buf cell = {.max = 128};
     if (value == 0) {
@@ -19,7 +19,7 @@ static void add_cell(struct sf_buf *out, const struct sf_source_text *t, int64_t
     sf_buf_done(&cell);
 }
 
-static void add_head(const struct sf_source_text *t, struct sf_buf *out)
+static void source_text_add_head(const struct sf_source_text *t, struct sf_buf *out)
 {
     int64_t self = 0;
     for (uint32_t i = 0; i < t->n; i++)
@@ -42,11 +42,11 @@ static void add_head(const struct sf_source_text *t, struct sf_buf *out)
     sf_buf_add_str(out, SF_STR("\n\n       self      total   line\n"));
 }
 
-static void add_line(const struct sf_source_text *t, uint32_t line, int64_t self, int64_t total,
-                     sf_str text, struct sf_buf *out)
+static void source_text_add_line(const struct sf_source_text *t, uint32_t line, int64_t self,
+                                 int64_t total, sf_str text, struct sf_buf *out)
 {
-    add_cell(out, t, self);
-    add_cell(out, t, total);
+    source_text_add_cell(out, t, self);
+    source_text_add_cell(out, t, total);
     sf_buf_print(out, " %*u", LINE, line);
     if (text.len > 0) {
         sf_buf_add_str(out, SF_STR("  "));
@@ -59,7 +59,7 @@ static void add_line(const struct sf_source_text *t, uint32_t line, int64_t self
     sf_buf_add_u8(out, '\n');
 }
 
-static void add_source(const struct sf_source_text *t, struct sf_buf *out)
+static void source_text_add_source(const struct sf_source_text *t, struct sf_buf *out)
 {
     uint32_t first = t->rows[0].line, last = t->rows[t->n - 1].line, number = 0, at = 0, shown = 0;
     first = first > t->context ? first - t->context : 1;
@@ -76,23 +76,25 @@ static void add_source(const struct sf_source_text *t, struct sf_buf *out)
             total += t->rows[at].line == number ? t->rows[at].total : 0;
         }
         if (shown++ < MOST_LINES || self != 0 || total != 0)
-            add_line(t, number, self, total, line, out);
+            source_text_add_line(t, number, self, total, line, out);
     }
     for (; at < t->n; at++) /* the file is shorter than it was */
-        add_line(t, t->rows[at].line, t->rows[at].self, t->rows[at].total, SF_STR_NONE, out);
+        source_text_add_line(t, t->rows[at].line, t->rows[at].self, t->rows[at].total, SF_STR_NONE,
+                             out);
 }
 
 void sf_source_text(const struct sf_source_text *t, struct sf_buf *out)
 {
     if (t->n == 0)
         return;
-    add_head(t, out);
+    source_text_add_head(t, out);
     if (t->source.len > 0) {
-        add_source(t, out);
+        source_text_add_source(t, out);
         return;
     }
     for (uint32_t i = 0; i < t->n; i++)
-        add_line(t, t->rows[i].line, t->rows[i].self, t->rows[i].total, SF_STR_NONE, out);
+        source_text_add_line(t, t->rows[i].line, t->rows[i].self, t->rows[i].total, SF_STR_NONE,
+                             out);
     sf_units_prose(out, t->why, 0, 0);
     sf_buf_add_u8(out, '\n');
 }

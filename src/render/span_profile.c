@@ -9,7 +9,7 @@
 #include "render/units.h"
 #include "wire/json_write.h"
 
-static void write_head(struct sf_json_writer *w, const struct sf_span_profile *p)
+static void span_profile_write_head(struct sf_json_writer *w, const struct sf_span_profile *p)
 {
     char trace[33], span[17];
     sf_trace_id_render(p->trace, trace);
@@ -86,7 +86,7 @@ static void write_worth(struct sf_json_writer *w, const struct sf_span_profile *
     sf_json_write_array_end(w);
 }
 
-static void write_timeline(struct sf_json_writer *w, const struct sf_span_profile *p)
+static void span_profile_write_timeline(struct sf_json_writer *w, const struct sf_span_profile *p)
 {
     sf_json_write_key(w, SF_STR("timeline"));
     sf_json_write_array(w);
@@ -108,12 +108,12 @@ enum sf_err sf_span_profile_json(const struct sf_span_profile *p, struct sf_buf 
 {
     struct sf_json_writer w = sf_json_writer_init(out);
     sf_json_write_object(&w);
-    write_head(&w, p);
+    span_profile_write_head(&w, p);
     write_worth(&w, p);
     sf_json_write_key(&w, SF_STR("profile"));
     sf_profile_json_write(&p->view, &w);
     if (p->has_timeline)
-        write_timeline(&w, p);
+        span_profile_write_timeline(&w, p);
     sf_json_write_object_end(&w);
     return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "profile: no memory for the answer");
 }

@@ -6,7 +6,7 @@
 #include "render/units.h"
 #include "wire/json_write.h"
 
-static sf_str unit_of(sf_str unit)
+static sf_str speedscope_unit_of(sf_str unit)
 {
     static const sf_str known[] = {{"nanoseconds", 11},
                                    {"microseconds", 12},
@@ -20,7 +20,8 @@ static sf_str unit_of(sf_str unit)
     return SF_STR("none");
 }
 
-static void write_plain(struct sf_json_writer *w, sf_str key, sf_str text, struct sf_buf *room)
+static void speedscope_write_plain(struct sf_json_writer *w, sf_str key, sf_str text,
+                                   struct sf_buf *room)
 {
     sf_buf_reset(room);
     sf_units_plain(room, text);
@@ -43,8 +44,8 @@ static void write_marked(struct sf_json_writer *w, const struct sf_profile_view 
     sf_json_write_key_str(w, SF_STR("name"), sf_buf_str(room));
 }
 
-static bool write_frames(const struct sf_tree *t, struct sf_json_writer *w, struct sf_arena scratch,
-                         struct sf_buf *room)
+static bool speedscope_write_frames(const struct sf_tree *t, struct sf_json_writer *w,
+                                    struct sf_arena scratch, struct sf_buf *room)
 {
     sf_json_write_key(w, SF_STR("shared"));
     sf_json_write_object(w);
@@ -56,9 +57,9 @@ static bool write_frames(const struct sf_tree *t, struct sf_json_writer *w, stru
         if (!sf_frame_name(&t->frames[i], SF_GROUP_FUNCTION, &names, &name))
             return false;
         sf_json_write_object(w);
-        write_plain(w, SF_STR("name"), name, room);
+        speedscope_write_plain(w, SF_STR("name"), name, room);
         if (t->frames[i].file.len)
-            write_plain(w, SF_STR("file"), t->frames[i].file, room);
+            speedscope_write_plain(w, SF_STR("file"), t->frames[i].file, room);
         if (t->frames[i].line)
             sf_json_write_key_u64(w, SF_STR("line"), t->frames[i].line);
         sf_json_write_object_end(w);
@@ -69,8 +70,8 @@ static bool write_frames(const struct sf_tree *t, struct sf_json_writer *w, stru
 }
 
 /* Root first. Depth first order keeps the path at hand: path[d] is the frame at depth d. */
-static void write_samples(const struct sf_tree *t, const struct sf_tree_order *order,
-                          uint32_t *path, struct sf_json_writer *w)
+static void speedscope_write_samples(const struct sf_tree *t, const struct sf_tree_order *order,
+                                     uint32_t *path, struct sf_json_writer *w)
 {
     sf_json_write_key(w, SF_STR("samples"));
     sf_json_write_array(w);
@@ -112,7 +113,7 @@ enum sf_err sf_speedscope_render(const struct sf_profile_view *v, struct sf_aren
     sf_json_write_object(&w);
     sf_json_write_key_str(&w, SF_STR("$schema"),
                           SF_STR("https://www.speedscope.app/file-format-schema.json"));
-    if (!path || !write_frames(t, &w, scratch, &room)) {
+    if (!path || !speedscope_write_frames(t, &w, scratch, &room)) {
         sf_buf_done(&room);
         return sf_no_room(why, "the answer");
     }
@@ -121,11 +122,11 @@ enum sf_err sf_speedscope_render(const struct sf_profile_view *v, struct sf_aren
     sf_json_write_object(&w);
     sf_json_write_key_str(&w, SF_STR("type"), SF_STR("sampled"));
     write_marked(&w, v, v->type.sample_type, &room);
-    sf_json_write_key_str(&w, SF_STR("unit"), unit_of(v->type.sample_unit));
+    sf_json_write_key_str(&w, SF_STR("unit"), speedscope_unit_of(v->type.sample_unit));
     sf_json_write_key_u64(&w, SF_STR("startValue"), 0);
     sf_json_write_key(&w, SF_STR("endValue"));
     sf_json_write_i64(&w, t->total);
-    write_samples(t, &order, path, &w);
+    speedscope_write_samples(t, &order, path, &w);
     sf_json_write_object_end(&w);
     sf_json_write_array_end(&w);
     sf_json_write_key_u64(&w, SF_STR("activeProfileIndex"), 0);

@@ -17,7 +17,7 @@ const char *sf_tags_result_scope_name(enum sf_attr_scope scope)
     return scope < SF_SCOPES ? names[scope] : "none";
 }
 
-static sf_str type_name(enum sf_tag_type type)
+static sf_str tags_result_type_name(enum sf_tag_type type)
 {
     static const char *const names[SF_TAG_TYPES] = {
         [SF_TAG_STRING] = "string", [SF_TAG_INT] = "int",           [SF_TAG_FLOAT] = "float",
@@ -105,7 +105,7 @@ static void json_values(struct sf_json_writer *w, const struct sf_tags_result *r
     for (uint32_t i = 0; i < r->n_values; i++) {
         if (has_types) {
             sf_json_write_object(w);
-            sf_json_write_key_str(w, SF_STR("type"), type_name(r->values[i].type));
+            sf_json_write_key_str(w, SF_STR("type"), tags_result_type_name(r->values[i].type));
             sf_json_write_key_str(w, SF_STR("value"), r->values[i].text);
             sf_json_write_object_end(w);
         } else if (!is_repeated(r, i)) {
@@ -157,7 +157,7 @@ static void pb_values(struct sf_buf *out, const struct sf_tags_result *r, bool h
     for (uint32_t i = 0; i < r->n_values; i++) {
         if (has_types) {
             size_t mark = sf_pb_write_begin(out, 1);
-            sf_pb_write_str(out, 1, type_name(r->values[i].type));
+            sf_pb_write_str(out, 1, tags_result_type_name(r->values[i].type));
             sf_pb_write_str(out, 2, r->values[i].text);
             sf_pb_write_end(out, mark);
         } else if (!is_repeated(r, i)) {

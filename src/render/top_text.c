@@ -8,32 +8,32 @@
 
 enum { NUMBER = 11, PERCENT = 8, MIN_NAME = 20 };
 
-static void add_right(struct sf_buf *out, sf_str text, size_t columns)
+static void top_text_add_right(struct sf_buf *out, sf_str text, size_t columns)
 {
     size_t width = sf_utf8_width(text);
     sf_units_pad(out, width < columns ? columns - width : 1);
     sf_buf_add_str(out, text);
 }
 
-static void add_amount(struct sf_buf *out, const struct sf_profile_view *v, int64_t value)
+static void top_text_add_amount(struct sf_buf *out, const struct sf_profile_view *v, int64_t value)
 {
     struct sf_buf cell = {0};
     sf_known_amount(&cell, v, value);
-    add_right(out, sf_buf_str(&cell), NUMBER);
+    top_text_add_right(out, sf_buf_str(&cell), NUMBER);
     sf_buf_done(&cell);
 }
 
-static double share_of(const struct sf_profile_view *v, int64_t value)
+static double top_text_share_of(const struct sf_profile_view *v, int64_t value)
 {
     return v->tree.total ? (double)value / fabs((double)v->tree.total) : 0;
 }
 
-static void add_share(struct sf_buf *out, const struct sf_profile_view *v, int64_t value)
+static void top_text_add_share(struct sf_buf *out, const struct sf_profile_view *v, int64_t value)
 {
     struct sf_buf cell = {0};
     sf_buf_print(&cell, "%s%.1f %%", v->is_estimate ? SF_ESTIMATE_MARK : "",
-                 share_of(v, value) * 100);
-    add_right(out, sf_buf_str(&cell), PERCENT);
+                 top_text_share_of(v, value) * 100);
+    top_text_add_right(out, sf_buf_str(&cell), PERCENT);
     sf_buf_done(&cell);
 }
 
@@ -59,7 +59,7 @@ void sf_top_text_base(const struct sf_profile_view *v, struct sf_buf *out)
         sf_buf_add_str(out, SF_STR(SF_ESTIMATE_REMARK "\n"));
 }
 
-static size_t name_columns(const struct sf_top_text *t, size_t used)
+static size_t top_text_name_columns(const struct sf_top_text *t, size_t used)
 {
     return t->columns > used + MIN_NAME ? t->columns - used : MIN_NAME;
 }
@@ -87,13 +87,13 @@ enum sf_err sf_top_text_table(const struct sf_top_text *t, struct sf_arena scrat
     sf_buf_add_u8(out, '\n');
     head(t, out, SF_STR("       self  self %      total total %  function"));
     for (uint32_t i = 0; i < n && i < t->limit; i++) {
-        add_amount(out, t->view, rows[i].self);
-        add_share(out, t->view, rows[i].self);
-        add_amount(out, t->view, rows[i].total);
-        add_share(out, t->view, rows[i].total);
+        top_text_add_amount(out, t->view, rows[i].self);
+        top_text_add_share(out, t->view, rows[i].self);
+        top_text_add_amount(out, t->view, rows[i].total);
+        top_text_add_share(out, t->view, rows[i].total);
         sf_buf_add_str(out, SF_STR("  "));
         sf_units_text(out, tree->frames[rows[i].frame].function,
-                      name_columns(t, 2 * (NUMBER + PERCENT) + 2));
+                      top_text_name_columns(t, 2 * (NUMBER + PERCENT) + 2));
         sf_buf_add_u8(out, '\n');
     }
     if (n > t->limit)
@@ -102,11 +102,11 @@ enum sf_err sf_top_text_table(const struct sf_top_text *t, struct sf_arena scrat
     return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "top: no memory");
 }
 
-static void add_row(const struct sf_top_text *t, uint32_t place, uint32_t depth, int64_t total,
-                    struct sf_buf *out)
+static void top_text_add_row(const struct sf_top_text *t, uint32_t place, uint32_t depth,
+                             int64_t total, struct sf_buf *out)
 {
     const struct sf_tree *tree = &t->view->tree;
-    size_t names = name_columns(t, NUMBER + PERCENT), room = names / 2, used = 0;
+    size_t names = top_text_name_columns(t, NUMBER + PERCENT), room = names / 2, used = 0;
     if (depth) {
         size_t indent = (size_t)depth * 2;
         indent = indent > room ? room : indent;
@@ -116,8 +116,8 @@ static void add_row(const struct sf_top_text *t, uint32_t place, uint32_t depth,
     }
     used += sf_units_text(out, tree->frames[tree->nodes[place].frame].function, names - used - 1);
     sf_units_pad(out, names - used);
-    add_amount(out, t->view, total);
-    add_share(out, t->view, total);
+    top_text_add_amount(out, t->view, total);
+    top_text_add_share(out, t->view, total);
     sf_buf_add_u8(out, '\n');
 }
 
@@ -137,19 +137,19 @@ enum sf_err sf_top_text_tree(const struct sf_top_text *t, struct sf_arena scratc
     sf_top_text_base(t->view, out);
     sf_buf_add_u8(out, '\n');
     sf_buf_add_str(&line, SF_STR("function"));
-    sf_units_pad(&line, name_columns(t, NUMBER + PERCENT) - line.len);
+    sf_units_pad(&line, top_text_name_columns(t, NUMBER + PERCENT) - line.len);
     sf_buf_print(&line, "%*s%*s", NUMBER, "time", PERCENT, "%");
     head(t, out, sf_buf_str(&line));
     sf_buf_done(&line);
     for (uint32_t i = 1; i < tree->n_nodes; i++) {
         uint32_t place = order.places[i], depth = order.depths[i];
-        if (depth > hidden || fabs(share_of(t->view, totals[place])) < t->min_share) {
+        if (depth > hidden || fabs(top_text_share_of(t->view, totals[place])) < t->min_share) {
             hidden = depth < hidden ? depth : hidden;
             n_hidden++;
             continue;
         }
         hidden = UINT32_MAX;
-        add_row(t, place, depth - 1, totals[place], out);
+        top_text_add_row(t, place, depth - 1, totals[place], out);
     }
     if (n_hidden)
         sf_buf_print(out, "%u frame%s below %.3g %% not shown; --min 0 shows all\n", n_hidden,

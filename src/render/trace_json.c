@@ -138,8 +138,8 @@ static void hottest(struct sf_json_writer *w, const struct sf_trace_row *row)
     sf_json_write_object_end(w);
 }
 
-static void span(struct sf_json_writer *w, const struct sf_trace_rows *t,
-                 const struct sf_trace_row *row)
+static void trace_json_span(struct sf_json_writer *w, const struct sf_trace_rows *t,
+                            const struct sf_trace_row *row)
 {
     const struct sf_span *s = row->span;
     sf_json_write_object(w);
@@ -199,7 +199,7 @@ void sf_trace_json(const struct sf_trace_rows *t, struct sf_buf *out)
     sf_json_write_key(&w, SF_STR("spans"));
     sf_json_write_array(&w);
     for (uint32_t i = 0; i < t->n_rows; i++)
-        span(&w, t, &t->rows[i]);
+        trace_json_span(&w, t, &t->rows[i]);
     sf_json_write_array_end(&w);
     sf_json_write_object_end(&w);
 }

@@ -41,7 +41,7 @@ void sf_units_duration(struct sf_buf *out, uint64_t ns)
         sf_buf_print(out, "%" PRIu64 " d %02" PRIu64 " h", s / 86400, s / 3600 % 24);
 }
 
-static void add_steps(struct sf_buf *out, double v, const char *const *units, size_t n_units)
+static void units_add_steps(struct sf_buf *out, double v, const char *const *units, size_t n_units)
 {
     size_t i = 0;
     while (v >= 999.5 && i + 1 < n_units) {
@@ -54,13 +54,13 @@ static void add_steps(struct sf_buf *out, double v, const char *const *units, si
 void sf_units_bytes(struct sf_buf *out, uint64_t len)
 {
     static const char *const units[] = {"B", "KB", "MB", "GB", "TB", "PB", "EB"};
-    add_steps(out, (double)len, units, 7);
+    units_add_steps(out, (double)len, units, 7);
 }
 
 void sf_units_count(struct sf_buf *out, uint64_t n)
 {
     static const char *const units[] = {"", "k", "M", "G", "T", "P", "E"};
-    add_steps(out, (double)n, units, 7);
+    units_add_steps(out, (double)n, units, 7);
 }
 
 void sf_units_rate(struct sf_buf *out, double per_second)
@@ -68,7 +68,7 @@ void sf_units_rate(struct sf_buf *out, double per_second)
     static const char *const units[] = {"", "k", "M", "G"};
     bool is_slow = per_second > 0 && per_second < 0.1; /* two digits of it would be 0 at last */
     bool is_slower = is_slow && per_second * 60 < 0.1;
-    add_steps(out, per_second * (is_slower ? 3600 : is_slow ? 60 : 1), units, 4);
+    units_add_steps(out, per_second * (is_slower ? 3600 : is_slow ? 60 : 1), units, 4);
     sf_buf_add_str(out, is_slower ? SF_STR("/h") : is_slow ? SF_STR("/min") : SF_STR("/s"));
 }
 
@@ -78,7 +78,7 @@ void sf_units_percent(struct sf_buf *out, double share)
     sf_buf_print(out, "%.*f %%", percent > 0 && percent < 9.95 ? 1 : 0, percent);
 }
 
-static uint64_t multiply(uint64_t v, uint64_t by)
+static uint64_t units_multiply(uint64_t v, uint64_t by)
 {
     uint64_t product;
     return __builtin_mul_overflow(v, by, &product) ? UINT64_MAX : product;
@@ -106,7 +106,7 @@ void sf_units_amount(struct sf_buf *out, int64_t value, sf_str unit)
         sf_buf_add_u8(out, '-');
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
         if (sf_str_eq(unit, times[i].name)) {
-            sf_units_duration(out, multiply(size, times[i].ns));
+            sf_units_duration(out, units_multiply(size, times[i].ns));
             return;
         }
     }

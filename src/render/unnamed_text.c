@@ -11,7 +11,7 @@
 
 enum { MAX_LISTED = 3, MAX_MODULES = 64 };
 
-static sf_str base_name(sf_str path)
+static sf_str unnamed_text_base_name(sf_str path)
 {
     for (size_t i = path.len; i-- > 0;) {
         if (path.p[i] == '/')
@@ -20,7 +20,7 @@ static sf_str base_name(sf_str path)
     return path;
 }
 
-static bool is_digit(char c)
+static bool unnamed_text_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -39,7 +39,7 @@ static bool is_of_libc(sf_str name)
 
 bool sf_unnamed_text_debug_package(sf_str module, char out[SF_DEBUG_PACKAGE_CAP])
 {
-    sf_str name = base_name(module), version;
+    sf_str name = unnamed_text_base_name(module), version;
     size_t at, n = 0;
     if (is_of_libc(name)) {
         snprintf(out, SF_DEBUG_PACKAGE_CAP, "libc6-dbg");
@@ -49,7 +49,7 @@ bool sf_unnamed_text_debug_package(sf_str module, char out[SF_DEBUG_PACKAGE_CAP]
         name.len >= SF_DEBUG_PACKAGE_CAP - 16)
         return false;
     version = sf_str_from_at(name, at + 4);
-    while (n < version.len && is_digit(version.p[n]))
+    while (n < version.len && unnamed_text_is_digit(version.p[n]))
         n++;
     if (!n || (n < version.len && version.p[n] != '.'))
         return false;
@@ -60,7 +60,7 @@ bool sf_unnamed_text_debug_package(sf_str module, char out[SF_DEBUG_PACKAGE_CAP]
         out[i] = c == '_' ? '-' : c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
     }
     snprintf(out + at, SF_DEBUG_PACKAGE_CAP - at, "%s%.*s-dbgsym",
-             is_digit(name.p[at - 1]) ? "-" : "", (int)n, version.p);
+             unnamed_text_is_digit(name.p[at - 1]) ? "-" : "", (int)n, version.p);
     return true;
 }
 
@@ -76,9 +76,9 @@ static bool has_no_name(const struct sf_frame *f)
 
 /* What does not fit the list has fewer samples than most: frames come in the order of stacks, and a
  * profile of more libraries without names has other worries. */
-static struct module *find(struct module *list, uint32_t *n, const struct sf_frame *f)
+static struct module *unnamed_text_find(struct module *list, uint32_t *n, const struct sf_frame *f)
 {
-    sf_str name = base_name(f->module);
+    sf_str name = unnamed_text_base_name(f->module);
     for (uint32_t i = 0; i < *n; i++) {
         if (sf_str_eq(list[i].name, name) && sf_str_eq(list[i].build_id, f->build_id))
             return &list[i];
@@ -89,10 +89,10 @@ static struct module *find(struct module *list, uint32_t *n, const struct sf_fra
     return &list[(*n)++];
 }
 
-static bool is_hex(sf_str id)
+static bool unnamed_text_is_hex(sf_str id)
 {
     for (size_t i = 0; i < id.len; i++) {
-        if (!is_digit(id.p[i]) && (id.p[i] < 'a' || id.p[i] > 'f'))
+        if (!unnamed_text_is_digit(id.p[i]) && (id.p[i] < 'a' || id.p[i] > 'f'))
             return false;
     }
     return id.len >= 8 && id.len <= 128;
@@ -104,7 +104,7 @@ static void write_module(const struct module *m, double share, struct sf_buf *ou
     bool has_package = sf_unnamed_text_debug_package(m->name, package);
     sf_units_text(out, m->name, 60);
     sf_buf_print(out, " has no names (%.2g %%)", share * 100);
-    if (!is_hex(m->build_id)) {
+    if (!unnamed_text_is_hex(m->build_id)) {
         sf_buf_add_str(out, SF_STR(" and was sent without a build id: names cannot be added\n"));
         return;
     }
@@ -124,7 +124,7 @@ void sf_unnamed_text(const struct sf_tree *tree, struct sf_buf *out)
     for (uint32_t i = 1; i < tree->n_nodes && all > 0; i++) {
         const struct sf_tree_node *node = &tree->nodes[i];
         struct module *m = node->self && has_no_name(&tree->frames[node->frame])
-                               ? find(list, &n, &tree->frames[node->frame])
+                               ? unnamed_text_find(list, &n, &tree->frames[node->frame])
                                : NULL;
         if (m)
             m->value += fabs((double)node->self);

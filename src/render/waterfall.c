@@ -48,7 +48,7 @@ static size_t widest_note(const struct sf_waterfall *w, size_t columns)
     return most < limit ? most : limit;
 }
 
-static struct layout lay_out(const struct sf_waterfall *w)
+static struct layout waterfall_lay_out(const struct sf_waterfall *w)
 {
     size_t columns = w->columns < MIN_COLUMNS ? MIN_COLUMNS : w->columns;
     struct layout l = {.duration = DURATION_COLUMNS};
@@ -71,7 +71,7 @@ static struct layout lay_out(const struct sf_waterfall *w)
 }
 
 /* The column in which a moment falls, so that the whole trace fills the bar. */
-static size_t column_of(const struct sf_waterfall *w, size_t bar, uint64_t at_ns)
+static size_t waterfall_column_of(const struct sf_waterfall *w, size_t bar, uint64_t at_ns)
 {
     double all = (double)(w->end_ns - w->start_ns), at = (double)(at_ns - w->start_ns);
     size_t column;
@@ -81,7 +81,7 @@ static size_t column_of(const struct sf_waterfall *w, size_t bar, uint64_t at_ns
     return column < bar ? column : bar;
 }
 
-static void fill(char *bar, size_t from, size_t to, size_t len, char c)
+static void waterfall_fill(char *bar, size_t from, size_t to, size_t len, char c)
 {
     if (from >= len)
         from = len - 1;
@@ -97,39 +97,41 @@ static void draw_bar(const struct sf_waterfall *w, uint32_t row, uint32_t *mark,
     int64_t shift_ns = w->rows[row].shift_ns;
     uint64_t end_ns = s->end_ns > s->start_ns ? s->end_ns : s->start_ns;
     memset(bar, ' ', len);
-    fill(bar, column_of(w, len, sf_shift_sat_u64(s->start_ns, shift_ns)),
-         column_of(w, len, sf_shift_sat_u64(end_ns, shift_ns)), len, '=');
+    waterfall_fill(bar, waterfall_column_of(w, len, sf_shift_sat_u64(s->start_ns, shift_ns)),
+                   waterfall_column_of(w, len, sf_shift_sat_u64(end_ns, shift_ns)), len, '=');
     for (; *mark < w->n_marks && w->marks[*mark].row <= row; ++*mark) {
         const struct sf_waterfall_mark *m = &w->marks[*mark];
-        fill(bar, column_of(w, len, m->from_ns), column_of(w, len, m->to_ns), len, '#');
+        waterfall_fill(bar, waterfall_column_of(w, len, m->from_ns),
+                       waterfall_column_of(w, len, m->to_ns), len, '#');
     }
 }
 
-static void add_color(const struct sf_waterfall *w, struct sf_buf *out, const char *code)
+static void waterfall_add_color(const struct sf_waterfall *w, struct sf_buf *out, const char *code)
 {
     if (w->has_color)
         sf_buf_print(out, "\033[%sm", code);
 }
 
-static void add_bar(const struct sf_waterfall *w, const char *bar, size_t len, struct sf_buf *out)
+static void waterfall_add_bar(const struct sf_waterfall *w, const char *bar, size_t len,
+                              struct sf_buf *out)
 {
     char last = 0;
     for (size_t i = 0; i < len; i++) {
         if (bar[i] != last)
-            add_color(w, out, bar[i] == '#' ? "33" : bar[i] == '=' ? "36" : "0");
+            waterfall_add_color(w, out, bar[i] == '#' ? "33" : bar[i] == '=' ? "36" : "0");
         sf_buf_add_u8(out, (uint8_t)bar[i]);
         last = bar[i];
     }
-    add_color(w, out, "0");
+    waterfall_add_color(w, out, "0");
 }
 
-static void add_padded(struct sf_buf *out, sf_str text, size_t columns)
+static void waterfall_add_padded(struct sf_buf *out, sf_str text, size_t columns)
 {
     size_t width = sf_units_text(out, text, columns);
     sf_units_pad(out, columns - width);
 }
 
-static void add_duration(struct sf_buf *out, uint64_t ns, size_t columns)
+static void waterfall_add_duration(struct sf_buf *out, uint64_t ns, size_t columns)
 {
     size_t from = out->len, len;
     sf_units_duration(out, ns);
@@ -154,8 +156,8 @@ static void add_note_below(const struct layout *l, const struct sf_waterfall_row
     sf_buf_add_u8(out, '\n');
 }
 
-static void add_row(const struct sf_waterfall *w, const struct layout *l, uint32_t i,
-                    uint32_t *mark, struct sf_buf *out)
+static void waterfall_add_row(const struct sf_waterfall *w, const struct layout *l, uint32_t i,
+                              uint32_t *mark, struct sf_buf *out)
 {
     const struct sf_waterfall_row *row = &w->rows[i];
     char bar[MAX_BAR];
@@ -169,19 +171,19 @@ static void add_row(const struct sf_waterfall *w, const struct layout *l, uint32
         sf_span_id_render(row->span->span_id, id);
         sf_buf_print(out, "%s ", id);
     }
-    add_padded(out, row->service, l->service);
+    waterfall_add_padded(out, row->service, l->service);
     sf_buf_add_u8(out, ' ');
     sf_units_pad(out, indent);
-    add_padded(out, row->span->name, l->name - indent);
+    waterfall_add_padded(out, row->span->name, l->name - indent);
     sf_buf_add_u8(out, ' ');
     draw_bar(w, i, mark, l->bar, bar);
-    add_bar(w, bar, l->bar, out);
+    waterfall_add_bar(w, bar, l->bar, out);
     sf_buf_add_u8(out, ' ');
-    add_duration(out, sf_span_duration_ns(row->span), l->duration);
+    waterfall_add_duration(out, sf_span_duration_ns(row->span), l->duration);
     if (row->span->status == SF_STATUS_ERROR) {
-        add_color(w, out, "31");
+        waterfall_add_color(w, out, "31");
         sf_buf_add_str(out, SF_STR(" !"));
-        add_color(w, out, "0");
+        waterfall_add_color(w, out, "0");
     }
     if (row->note.len && l->note) {
         sf_units_pad(out, row->span->status == SF_STATUS_ERROR ? 1 : 3);
@@ -202,9 +204,9 @@ static void add_heading(const struct sf_waterfall *w, uint64_t n_errors, struct 
     sf_units_duration(out, w->end_ns - w->start_ns);
     sf_buf_print(out, "  %u span%s", w->n_rows, w->n_rows == 1 ? "" : "s");
     if (n_errors) {
-        add_color(w, out, "31");
+        waterfall_add_color(w, out, "31");
         sf_buf_print(out, "  %" PRIu64 " error%s", n_errors, n_errors == 1 ? "" : "s");
-        add_color(w, out, "0");
+        waterfall_add_color(w, out, "0");
     }
     if (gmtime_r(&s, &utc) && strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &utc))
         sf_buf_print(out, "\nstarted %s.%03d UTC   # critical path   = rest of the span   ! error",
@@ -221,10 +223,10 @@ static void add_scale(const struct sf_waterfall *w, const struct layout *l, stru
     struct sf_buf label = {0};
     size_t at = 0;
     sf_units_pad(out, l->number);
-    add_padded(out, l->id ? SF_STR("span") : SF_STR_NONE, l->id);
-    add_padded(out, SF_STR("service"), l->service);
+    waterfall_add_padded(out, l->id ? SF_STR("span") : SF_STR_NONE, l->id);
+    waterfall_add_padded(out, SF_STR("service"), l->service);
     sf_buf_add_u8(out, ' ');
-    add_padded(out, SF_STR("operation"), l->name);
+    waterfall_add_padded(out, SF_STR("operation"), l->name);
     sf_buf_add_u8(out, ' ');
     for (unsigned quarter = 0; quarter < 4; quarter++) {
         size_t column = l->bar * quarter / 4;
@@ -279,7 +281,7 @@ static void add_errors(const struct sf_waterfall *w, struct sf_buf *out)
 
 void sf_waterfall_render(const struct sf_waterfall *w, struct sf_buf *out)
 {
-    struct layout l = lay_out(w);
+    struct layout l = waterfall_lay_out(w);
     uint64_t n_errors = 0;
     uint32_t mark = 0;
     for (uint32_t i = 0; i < w->n_rows; i++)
@@ -287,6 +289,6 @@ void sf_waterfall_render(const struct sf_waterfall *w, struct sf_buf *out)
     add_heading(w, n_errors, out);
     add_scale(w, &l, out);
     for (uint32_t i = 0; i < w->n_rows; i++)
-        add_row(w, &l, i, &mark, out);
+        waterfall_add_row(w, &l, i, &mark, out);
     add_errors(w, out);
 }
