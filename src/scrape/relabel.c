@@ -72,7 +72,7 @@ enum sf_err sf_relabel_set(struct sf_relabel *r, sf_str key, sf_str val, struct 
     return SF_OK;
 }
 
-static bool is_label_name(sf_str s)
+static bool relabel_is_label_name(sf_str s)
 {
     for (size_t i = 0; i < s.len; i++) {
         char c = s.p[i];
@@ -99,7 +99,7 @@ enum sf_err sf_relabel_check(struct sf_relabel *r, struct sf_why *why)
                        action_names[r->action]);
     if (r->action == SF_RELABEL_KEEP_EQUAL || r->action == SF_RELABEL_DROP_EQUAL ||
         r->action >= SF_RELABEL_LOWER) {
-        if (!is_label_name(r->target))
+        if (!relabel_is_label_name(r->target))
             return sf_fail(why, SF_ERR_INPUT, "relabel: \"%.*s\" is not a valid label name",
                            SF_STR_ARG(sf_str_part(r->target, 0, 60)));
     }
@@ -120,7 +120,7 @@ void sf_relabel_done(struct sf_relabel *r)
 
 /* ---- labels ---- */
 
-static size_t place_of(const struct sf_label_set *s, sf_str key)
+static size_t relabel_place_of(const struct sf_label_set *s, sf_str key)
 {
     size_t i = 0;
     while (i < s->n && !sf_str_eq(s->list[i].key, key))
@@ -130,11 +130,11 @@ static size_t place_of(const struct sf_label_set *s, sf_str key)
 
 sf_str sf_relabel_label_get(const struct sf_label_set *s, sf_str key)
 {
-    size_t i = place_of(s, key);
+    size_t i = relabel_place_of(s, key);
     return i < s->n ? s->list[i].val : SF_STR_NONE;
 }
 
-static void drop(struct sf_label_set *s, size_t i)
+static void relabel_drop(struct sf_label_set *s, size_t i)
 {
     memmove(&s->list[i], &s->list[i + 1], (s->n - i - 1) * sizeof(s->list[0]));
     s->n--;
@@ -142,10 +142,10 @@ static void drop(struct sf_label_set *s, size_t i)
 
 enum sf_err sf_relabel_label_put(struct sf_label_set *s, sf_str key, sf_str val, struct sf_why *why)
 {
-    size_t i = place_of(s, key);
+    size_t i = relabel_place_of(s, key);
     if (!val.len) {
         if (i < s->n)
-            drop(s, i);
+            relabel_drop(s, i);
         return SF_OK;
     }
     if (key.len > SF_LIMIT_SCRAPE_TEXT_LEN || val.len > SF_LIMIT_SCRAPE_TEXT_LEN)
@@ -191,8 +191,8 @@ static enum sf_err expand(sf_str text, const sf_str groups[SF_REGEX_GROUPS], str
     return err;
 }
 
-static enum sf_err join(const struct sf_relabel *r, const struct sf_label_set *s,
-                        struct sf_arena *req, sf_str *out, struct sf_why *why)
+static enum sf_err relabel_join(const struct sf_relabel *r, const struct sf_label_set *s,
+                                struct sf_arena *req, sf_str *out, struct sf_why *why)
 {
     struct sf_buf to = {.max = SF_LIMIT_SCRAPE_SOURCES * (SF_LIMIT_SCRAPE_TEXT_LEN + 16)};
     enum sf_err err = SF_OK;
@@ -207,14 +207,15 @@ static enum sf_err join(const struct sf_relabel *r, const struct sf_label_set *s
     return err;
 }
 
-static enum sf_err replace(const struct sf_relabel *r, const sf_str groups[SF_REGEX_GROUPS],
-                           struct sf_label_set *io, struct sf_arena *req, struct sf_why *why)
+static enum sf_err relabel_replace(const struct sf_relabel *r, const sf_str groups[SF_REGEX_GROUPS],
+                                   struct sf_label_set *io, struct sf_arena *req,
+                                   struct sf_why *why)
 {
     sf_str key, val;
     enum sf_err err = expand(r->target, groups, req, &key, why);
     if (!err)
         err = expand(r->replacement, groups, req, &val, why);
-    if (err || !is_label_name(key)) /* a name that came out as none changes nothing */
+    if (err || !relabel_is_label_name(key)) /* a name that came out as none changes nothing */
         return err;
     return sf_relabel_label_put(io, key, val, why);
 }
@@ -253,9 +254,9 @@ static enum sf_err hash_mod(const struct sf_relabel *r, sf_str text, struct sf_l
     return sf_relabel_label_put(io, r->target, val, why);
 }
 
-static enum sf_err by_name(const struct sf_relabel *r, struct sf_label_set *io,
-                           struct sf_arena *req, struct sf_regex_scratch *scratch,
-                           struct sf_why *why)
+static enum sf_err relabel_by_name(const struct sf_relabel *r, struct sf_label_set *io,
+                                   struct sf_arena *req, struct sf_regex_scratch *scratch,
+                                   struct sf_why *why)
 {
     struct sf_label_set was = *io;
     for (size_t i = 0; i < was.n; i++) {
@@ -266,7 +267,7 @@ static enum sf_err by_name(const struct sf_relabel *r, struct sf_label_set *io,
             return sf_fail(why, SF_ERR_LIMIT, "relabel: the pattern takes too long");
         if (r->action == SF_RELABEL_MAP && found == SF_REGEX_FOUND) {
             err = expand(r->replacement, groups, req, &name, why);
-            if (!err && is_label_name(name))
+            if (!err && relabel_is_label_name(name))
                 err = sf_relabel_label_put(io, name, was.list[i].val, why);
         } else if ((r->action == SF_RELABEL_DROP_LABEL && found == SF_REGEX_FOUND) ||
                    (r->action == SF_RELABEL_KEEP_LABEL && found == SF_REGEX_NONE)) {
@@ -287,8 +288,8 @@ static enum sf_err run_one(const struct sf_relabel *r, struct sf_label_set *io,
     enum sf_err err;
     if (r->action == SF_RELABEL_MAP || r->action == SF_RELABEL_DROP_LABEL ||
         r->action == SF_RELABEL_KEEP_LABEL)
-        return by_name(r, io, req, scratch, why);
-    err = join(r, io, req, &text, why);
+        return relabel_by_name(r, io, req, scratch, why);
+    err = relabel_join(r, io, req, &text, why);
     if (err)
         return err;
     if (r->action == SF_RELABEL_HASH_MOD)
@@ -304,7 +305,7 @@ static enum sf_err run_one(const struct sf_relabel *r, struct sf_label_set *io,
     if (found == SF_REGEX_GAVE_UP)
         return sf_fail(why, SF_ERR_LIMIT, "relabel: the pattern takes too long");
     if (r->action == SF_RELABEL_REPLACE)
-        return found == SF_REGEX_FOUND ? replace(r, groups, io, req, why) : SF_OK;
+        return found == SF_REGEX_FOUND ? relabel_replace(r, groups, io, req, why) : SF_OK;
     *out_keeps = (found == SF_REGEX_FOUND) == (r->action == SF_RELABEL_KEEP);
     return SF_OK;
 }

@@ -81,8 +81,8 @@ static enum sf_err add_word(struct sf_scrape_jobs *j, struct sf_scrape_words *w,
     return SF_OK;
 }
 
-static enum sf_err set_time(sf_str val, const char *name, int64_t least_ns, int64_t most_ns,
-                            int64_t *out, struct sf_why *why)
+static enum sf_err scrape_job_set_time(sf_str val, const char *name, int64_t least_ns,
+                                       int64_t most_ns, int64_t *out, struct sf_why *why)
 {
     if (sf_setting_duration_parse(val, SF_DURATION_BLANKS, out, NULL)) {
         uint64_t s; /* "seconds: 10" */
@@ -115,7 +115,8 @@ static enum sf_err set_relabel(struct sf_scrape_jobs *j, struct sf_scrape_job *j
     return sf_relabel_set(&job->relabel[at], key, val, why);
 }
 
-static enum sf_err set_tls(struct sf_scrape_job *job, sf_str key, sf_str val, struct sf_why *why)
+static enum sf_err scrape_job_set_tls(struct sf_scrape_job *job, sf_str key, sf_str val,
+                                      struct sf_why *why)
 {
     if (sf_str_eq(key, SF_STR("ca")))
         job->ca_file = val;
@@ -148,7 +149,7 @@ static enum sf_err set_label(struct sf_scrape_job *job, sf_str key, sf_str val, 
     return sf_relabel_label_put(&job->labels, key, val, why);
 }
 
-static enum sf_err unknown(sf_str path, struct sf_why *why)
+static enum sf_err scrape_job_unknown(sf_str path, struct sf_why *why)
 {
     static const char *const known[] = {"url",
                                         "targets",
@@ -180,7 +181,7 @@ static enum sf_err unknown(sf_str path, struct sf_why *why)
 }
 
 /* The part behind "NAME." or "NAME" itself: lists may be one value. */
-static bool is_item(sf_str path, sf_str name, sf_str *out_rest)
+static bool scrape_job_is_item(sf_str path, sf_str name, sf_str *out_rest)
 {
     if (!sf_str_starts(path, name))
         return false;
@@ -192,18 +193,18 @@ static bool is_item(sf_str path, sf_str name, sf_str *out_rest)
     return out_rest->len == 0;
 }
 
-static enum sf_err set_list(struct sf_scrape_jobs *j, struct sf_scrape_job *job, sf_str path,
-                            sf_str val, bool *out_is, struct sf_why *why)
+static enum sf_err scrape_job_set_list(struct sf_scrape_jobs *j, struct sf_scrape_job *job,
+                                       sf_str path, sf_str val, bool *out_is, struct sf_why *why)
 {
     sf_str rest;
     *out_is = true;
-    if (is_item(path, SF_STR("targets"), &rest))
+    if (scrape_job_is_item(path, SF_STR("targets"), &rest))
         return add_word(j, &job->targets, SF_LIMIT_SCRAPE_STATIC, "targets", val, why);
-    if (is_item(path, SF_STR("file_sd"), &rest))
+    if (scrape_job_is_item(path, SF_STR("file_sd"), &rest))
         return add_word(j, &job->file_sd, SF_SCRAPE_SOURCES, "file_sd", val, why);
-    if (is_item(path, SF_STR("http_sd"), &rest))
+    if (scrape_job_is_item(path, SF_STR("http_sd"), &rest))
         return add_word(j, &job->http_sd, SF_SCRAPE_SOURCES, "http_sd", val, why);
-    if (is_item(path, SF_STR("profiles"), &rest))
+    if (scrape_job_is_item(path, SF_STR("profiles"), &rest))
         return add_word(j, &job->paths, SF_SCRAPE_PATHS, "profiles", val, why);
     *out_is = false;
     return SF_OK;
@@ -221,15 +222,15 @@ enum sf_err sf_scrape_job_set(struct sf_scrape_jobs *j, struct sf_scrape_job *jo
         !sf_arena_print(&j->arena, &text, "%.*s", SF_STR_ARG(val)))
         return sf_no_room(why, "scrapes");
     val = text; /* terminated */
-    err = set_list(j, job, path, val, &is_list, why);
+    err = scrape_job_set_list(j, job, path, val, &is_list, why);
     if (err || is_list)
         return err;
-    if (is_item(path, SF_STR("labels"), &rest))
+    if (scrape_job_is_item(path, SF_STR("labels"), &rest))
         return set_label(job, rest, val, why);
-    if (is_item(path, SF_STR("relabel"), &rest))
+    if (scrape_job_is_item(path, SF_STR("relabel"), &rest))
         return set_relabel(j, job, rest, val, why);
-    if (is_item(path, SF_STR("tls"), &rest))
-        return set_tls(job, rest, val, why);
+    if (scrape_job_is_item(path, SF_STR("tls"), &rest))
+        return scrape_job_set_tls(job, rest, val, why);
     if (sf_str_eq(path, SF_STR("url")))
         job->url = val;
     else if (sf_str_eq(path, SF_STR("job")))
@@ -243,14 +244,18 @@ enum sf_err sf_scrape_job_set(struct sf_scrape_jobs *j, struct sf_scrape_job *jo
     else if (sf_str_eq(path, SF_STR("path_prefix")))
         job->path_prefix = val;
     else if (sf_str_eq(path, SF_STR("interval")))
-        return set_time(val, "interval", SF_NS_PER_S, SF_NS_PER_DAY, &job->interval_ns, why);
+        return scrape_job_set_time(val, "interval", SF_NS_PER_S, SF_NS_PER_DAY, &job->interval_ns,
+                                   why);
     else if (sf_str_eq(path, SF_STR("seconds"))) {
         job->has_seconds = true;
-        return set_time(val, "seconds", SF_NS_PER_S, SF_NS_PER_HOUR, &job->seconds_ns, why);
+        return scrape_job_set_time(val, "seconds", SF_NS_PER_S, SF_NS_PER_HOUR, &job->seconds_ns,
+                                   why);
     } else if (sf_str_eq(path, SF_STR("timeout")))
-        return set_time(val, "timeout", SF_NS_PER_S, SF_NS_PER_HOUR, &job->timeout_ns, why);
+        return scrape_job_set_time(val, "timeout", SF_NS_PER_S, SF_NS_PER_HOUR, &job->timeout_ns,
+                                   why);
     else if (sf_str_eq(path, SF_STR("refresh")))
-        return set_time(val, "refresh", SF_NS_PER_S, SF_NS_PER_DAY, &job->refresh_ns, why);
+        return scrape_job_set_time(val, "refresh", SF_NS_PER_S, SF_NS_PER_DAY, &job->refresh_ns,
+                                   why);
     else if (sf_str_eq(path, SF_STR("bearer_token_file")))
         job->token_file = val;
     else if (sf_str_eq(path, SF_STR("max_body")))
@@ -262,13 +267,13 @@ enum sf_err sf_scrape_job_set(struct sf_scrape_jobs *j, struct sf_scrape_job *jo
                    : sf_fail(why, SF_ERR_INPUT, "concurrency is a number from 1 to %d",
                              SF_LIMIT_SCRAPE_AT_ONCE);
     else
-        return unknown(path, why);
+        return scrape_job_unknown(path, why);
     return SF_OK;
 }
 
 /* ---- the whole job ---- */
 
-static enum sf_err check_url(sf_str url, const char *what, struct sf_why *why)
+static enum sf_err scrape_job_check_url(sf_str url, const char *what, struct sf_why *why)
 {
     size_t at;
     enum sf_err err = sf_fetch_check_url(url, why);
@@ -299,9 +304,9 @@ static enum sf_err check_addresses(struct sf_scrape_job *job, struct sf_why *why
     if (job->url.len && n_kinds > 1)
         return sf_fail(why, SF_ERR_INPUT, "a scrape with url has no targets, file_sd or http_sd");
     if (job->url.len)
-        err = check_url(job->url, "url", why);
+        err = scrape_job_check_url(job->url, "url", why);
     for (size_t i = 0; !err && i < job->http_sd.n; i++)
-        err = check_url(job->http_sd.list[i], "http_sd", why);
+        err = scrape_job_check_url(job->http_sd.list[i], "http_sd", why);
     return err;
 }
 
@@ -330,7 +335,8 @@ static enum sf_err check_paths(struct sf_scrape_jobs *j, struct sf_scrape_job *j
     return err;
 }
 
-static bool is_taken(const struct sf_scrape_jobs *j, const struct sf_scrape_job *job, sf_str name)
+static bool scrape_job_is_taken(const struct sf_scrape_jobs *j, const struct sf_scrape_job *job,
+                                sf_str name)
 {
     for (size_t i = 0; i < j->n; i++) {
         if (&j->list[i] != job && sf_str_eq(j->list[i].name, name))
@@ -344,11 +350,11 @@ static enum sf_err name_job(struct sf_scrape_jobs *j, struct sf_scrape_job *job,
 {
     sf_str base = job->service.len ? job->service : SF_STR("scrape"), name = base;
     if (job->name.len)
-        return is_taken(j, job, job->name)
+        return scrape_job_is_taken(j, job, job->name)
                    ? sf_fail(why, SF_ERR_INPUT, "there is a scrape with job \"%.*s\" already",
                              SF_STR_ARG(sf_str_part(job->name, 0, 60)))
                    : SF_OK;
-    for (size_t i = 2; is_taken(j, job, name); i++) {
+    for (size_t i = 2; scrape_job_is_taken(j, job, name); i++) {
         if (!sf_arena_print(&j->arena, &name, "%.*s-%zu", SF_STR_ARG(base), i))
             return sf_no_room(why, "scrapes");
     }

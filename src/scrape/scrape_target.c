@@ -50,7 +50,7 @@ static bool is_carried(sf_str key)
            !sf_str_eq(key, SF_STR("service"));
 }
 
-static sf_str service_of(const struct sf_scrape_target_spec *s)
+static sf_str scrape_target_service_of(const struct sf_scrape_target_spec *s)
 {
     sf_str name = sf_relabel_label_get(s->labels, SF_STR("service_name"));
     if (!name.len)
@@ -69,7 +69,7 @@ static bool has_path(const struct sf_scrape_job *job, sf_str path)
     return false;
 }
 
-static sf_str keep(char **to, sf_str text)
+static sf_str scrape_target_keep(char **to, sf_str text)
 {
     sf_str kept = {*to, text.len};
     if (text.len)
@@ -79,9 +79,11 @@ static sf_str keep(char **to, sf_str text)
 }
 
 /* Structure, labels and texts are one piece of memory. */
-static struct sf_scrape_target *fill(const struct sf_scrape_target_spec *s, sf_str url)
+static struct sf_scrape_target *scrape_target_fill(const struct sf_scrape_target_spec *s,
+                                                   sf_str url)
 {
-    sf_str service = service_of(s), instance = sf_relabel_label_get(s->labels, SF_STR("instance"));
+    sf_str service = scrape_target_service_of(s),
+           instance = sf_relabel_label_get(s->labels, SF_STR("instance"));
     size_t n = 0, len = url.len + service.len + instance.len + s->path.len + 4;
     struct sf_scrape_target *t;
     struct sf_label *labels;
@@ -97,20 +99,21 @@ static struct sf_scrape_target *fill(const struct sf_scrape_target_spec *s, sf_s
         return NULL;
     labels = (struct sf_label *)(t + 1);
     to = (char *)(labels + n);
-    t->url = keep(&to, url);
-    t->service = keep(&to, service);
-    t->instance = keep(&to, instance);
-    t->path = keep(&to, s->path);
+    t->url = scrape_target_keep(&to, url);
+    t->service = scrape_target_keep(&to, service);
+    t->instance = scrape_target_keep(&to, instance);
+    t->path = scrape_target_keep(&to, s->path);
     t->labels = labels;
     for (size_t i = 0; i < s->labels->n; i++) {
         if (is_carried(s->labels->list[i].key))
-            labels[t->n_labels++] = (struct sf_label){keep(&to, s->labels->list[i].key),
-                                                      keep(&to, s->labels->list[i].val)};
+            labels[t->n_labels++] = (struct sf_label){
+                scrape_target_keep(&to, s->labels->list[i].key),
+                scrape_target_keep(&to, s->labels->list[i].val)};
     }
     return t;
 }
 
-static uint64_t key_of(const struct sf_scrape_target *t)
+static uint64_t scrape_target_key_of(const struct sf_scrape_target *t)
 {
     uint64_t key = sf_hash_str(t->url) * 31 + sf_hash_str(t->job->name);
     key = key * 31 + sf_hash_str(t->service);
@@ -127,13 +130,13 @@ struct sf_scrape_target *sf_scrape_target_new(const struct sf_scrape_target_spec
     struct sf_scrape_target *t = NULL;
     write_url(spec, &url, &has_seconds);
     if (sf_buf_ok(&url))
-        t = fill(spec, sf_buf_str(&url));
+        t = scrape_target_fill(spec, sf_buf_str(&url));
     sf_buf_done(&url);
     if (!t)
         return NULL;
     t->jobs = sf_scrape_jobs_share(spec->jobs);
     t->job = spec->job;
-    t->key = key_of(t);
+    t->key = scrape_target_key_of(t);
     t->host_key = sf_hash_str(spec->address);
     t->has_seconds = has_seconds;
     t->is_delta = sf_str_starts(t->path, SF_STR("delta_"));

@@ -69,7 +69,7 @@ struct sf_scraper *sf_scraper_new(struct sf_scrape_jobs *jobs)
     return s;
 }
 
-static void free_list(struct sf_scraper *s)
+static void scraper_free_list(struct sf_scraper *s)
 {
     for (size_t i = 0; i < s->n_list; i++) {
         for (size_t k = 0; k < s->list[i].n_sources; k++) {
@@ -89,7 +89,7 @@ void sf_scraper_free(struct sf_scraper *s)
         return;
     sf_fetches_free(s->fetches); /* before what its requests write to */
     sf_target_list_done(&s->targets);
-    free_list(s);
+    scraper_free_list(s);
     sf_scrape_jobs_free(s->jobs);
     sf_scrape_jobs_free(s->next_jobs);
     sf_regex_scratch_free(s->regex);
@@ -138,7 +138,7 @@ static void take_jobs(struct sf_scraper *s, struct sf_scrape_jobs *jobs)
         return; /* the old ones stay */
     }
     sf_mutex_lock(&s->lock);
-    free_list(s);
+    scraper_free_list(s);
     old = s->jobs;
     s->jobs = jobs;
     s->list = list;
@@ -170,7 +170,7 @@ static enum sf_err read_groups(struct sf_scraper *s, const char *name, sf_str te
     return err ? err : sf_target_list_update_groups(u, &groups, why);
 }
 
-static enum sf_err read_file(void *arg, const char *path, struct sf_why *why)
+static enum sf_err scraper_read_file(void *arg, const char *path, struct sf_why *why)
 {
     struct reading *r = arg;
     struct sf_buf text = {0};
@@ -185,8 +185,8 @@ static enum sf_err read_file(void *arg, const char *path, struct sf_why *why)
                              r->update, why);
 }
 
-static void tell(struct sf_scraper *s, struct sf_why *was, enum sf_err err,
-                 const struct sf_why *why)
+static void scraper_tell(struct sf_scraper *s, struct sf_why *was, enum sf_err err,
+                         const struct sf_why *why)
 {
     bool is_new = err && strcmp(was->text, why->text) != 0;
     sf_mutex_lock(&s->lock);
@@ -196,7 +196,7 @@ static void tell(struct sf_scraper *s, struct sf_why *was, enum sf_err err,
         s->ways->say(s->ways->arg, why->text);
 }
 
-static void recount(struct sf_scraper *s)
+static void scraper_recount(struct sf_scraper *s)
 {
     s->kept_len = 0;
     for (size_t i = 0; i < s->targets.n; i++)
@@ -218,7 +218,7 @@ static void discover(struct sf_scraper *s, struct job *j, int64_t now_ns)
     enum sf_err err, first;
     sf_arena_reset(&s->scratch);
     first = sf_target_list_update_static(&u, &why);
-    tell(s, &j->why, first, &why);
+    scraper_tell(s, &j->why, first, &why);
     for (size_t i = 0; i < j->n_sources; i++) {
         struct source *o = &j->sources[i];
         memset(&why, 0, sizeof(why));
@@ -227,9 +227,9 @@ static void discover(struct sf_scraper *s, struct job *j, int64_t now_ns)
             continue;
         }
         err = o->is_http ? read_groups(s, o->where.p, sf_buf_str(&o->text), false, &u, &why)
-                         : sf_text_file_match(o->where.p, MAX_FILES, read_file, &r, &why);
+                         : sf_text_file_match(o->where.p, MAX_FILES, scraper_read_file, &r, &why);
         if (!o->is_http || err)
-            tell(s, &o->why, err, &why);
+            scraper_tell(s, &o->why, err, &why);
         first = first ? first : err;
     }
     sf_mutex_lock(&s->lock);
@@ -239,7 +239,7 @@ static void discover(struct sf_scraper *s, struct job *j, int64_t now_ns)
     j->n_over = u.n_over;
     sf_mutex_unlock(&s->lock);
     sf_target_list_update_drop(&u);
-    recount(s); /* some may be gone, with what was kept of them */
+    scraper_recount(s); /* some may be gone, with what was kept of them */
     sf_arena_release(&s->scratch);
 }
 
@@ -257,7 +257,7 @@ static void on_list(void *arg, enum sf_err err, const struct sf_why *why)
     struct source *o = arg;
     struct sf_buf swap;
     o->is_busy = false;
-    tell(o->scraper, &o->why, err, why);
+    scraper_tell(o->scraper, &o->why, err, why);
     if (!err) {
         swap = o->text;
         o->text = o->next;
@@ -288,7 +288,7 @@ static void ask_sources(struct sf_scraper *s, struct job *j, int64_t now_ns)
         err = sf_fetches_start(s->fetches, &f, on_list, &why);
         o->is_busy = !err;
         if (err)
-            tell(s, &o->why, err, &why);
+            scraper_tell(s, &o->why, err, &why);
     }
 }
 
@@ -364,7 +364,7 @@ static void on_answer(void *arg, enum sf_err err, const struct sf_why *why)
     sf_mutex_unlock(&s->lock);
 }
 
-static enum sf_err on_piece(void *arg, const void *p, size_t len, struct sf_why *why)
+static enum sf_err scraper_on_piece(void *arg, const void *p, size_t len, struct sf_why *why)
 {
     struct sf_scrape_target *t = arg;
     struct sf_scraper *s = t->scraper;
@@ -383,7 +383,7 @@ static enum sf_err on_piece(void *arg, const void *p, size_t len, struct sf_why 
 /* ---- requests ---- */
 
 /* The token file is read each time, because its issuer replaces it. */
-static enum sf_err read_token(struct sf_scrape_target *t, struct sf_why *why)
+static enum sf_err scraper_read_token(struct sf_scrape_target *t, struct sf_why *why)
 {
     struct sf_buf text = {0};
     sf_str token;
@@ -406,7 +406,7 @@ static enum sf_err read_token(struct sf_scrape_target *t, struct sf_why *why)
     return err;
 }
 
-static void start(struct sf_scraper *s, struct sf_scrape_target *t, int64_t now_ns)
+static void scraper_start(struct sf_scraper *s, struct sf_scrape_target *t, int64_t now_ns)
 {
     struct sf_why why = {0};
     struct sf_fetch f = {.url = t->url.p,
@@ -414,9 +414,9 @@ static void start(struct sf_scraper *s, struct sf_scrape_target *t, int64_t now_
                          .connect_ns = CONNECT_NS,
                          .whole_ns = t->job->timeout_ns + (t->has_seconds ? t->job->seconds_ns : 0),
                          .max_moves = MAX_MOVES,
-                         .take = on_piece,
+                         .take = scraper_on_piece,
                          .arg = t};
-    enum sf_err err = t->job->token_file.len ? read_token(t, &why) : SF_OK;
+    enum sf_err err = t->job->token_file.len ? scraper_read_token(t, &why) : SF_OK;
     t->scraper = s;
     t->is_busy = true;
     t->begun_ns = now_ns;
@@ -472,7 +472,7 @@ static void start_due(struct sf_scraper *s, int64_t now_ns)
         if (n_beside(l, at) >= SF_LIMIT_SCRAPE_PER_HOST || t->job->n_busy >= t->job->n_at_once)
             continue; /* a little later */
         plan_next(t, now_ns);
-        start(s, t, now_ns);
+        scraper_start(s, t, now_ns);
     }
     s->next_start = n ? (s->next_start + 1) % n : 0;
 }

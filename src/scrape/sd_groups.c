@@ -62,7 +62,8 @@ enum sf_err sf_sd_groups_label(struct sf_sd_group *group, sf_str key, sf_str val
     return sf_relabel_label_put(&group->labels, key, val, why);
 }
 
-static enum sf_err read_group(struct sf_json *j, struct sf_sd_groups *out, struct sf_why *why)
+static enum sf_err sd_groups_read_group(struct sf_json *j, struct sf_sd_groups *out,
+                                        struct sf_why *why)
 {
     struct sf_sd_group *group = sf_sd_groups_add(out, j->req);
     enum sf_err err = group ? SF_OK : sf_no_room(why, "targets");
@@ -104,7 +105,7 @@ enum sf_err sf_sd_groups_read(sf_str json, struct sf_arena *req, struct sf_sd_gr
                        "not a list of targets: write [{\"targets\": [\"HOST:PORT\"]}]");
     if (sf_json_array(&j)) {
         while (!err && sf_json_item(&j))
-            err = read_group(&j, out, why);
+            err = sd_groups_read_group(&j, out, why);
     }
     if (err)
         return err;

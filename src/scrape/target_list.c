@@ -44,8 +44,8 @@ void sf_target_list_remove(struct sf_target_list *l, struct sf_scrape_target *t)
 
 /* ---- an update ---- */
 
-static enum sf_err add(struct sf_target_update *u, const struct sf_scrape_target_spec *spec,
-                       struct sf_why *why)
+static enum sf_err target_list_add(struct sf_target_update *u,
+                                   const struct sf_scrape_target_spec *spec, struct sf_why *why)
 {
     struct sf_scrape_target *t;
     if (!u->n_others_plus) { /* targets of this job are about to go */
@@ -66,8 +66,8 @@ static enum sf_err add(struct sf_target_update *u, const struct sf_scrape_target
 }
 
 /* Labels of a discovery and rules may have changed each part of the address. */
-static enum sf_err check(const struct sf_target_update *u, const struct sf_scrape_target_spec *s,
-                         struct sf_why *why)
+static enum sf_err target_list_check(const struct sf_target_update *u,
+                                     const struct sf_scrape_target_spec *s, struct sf_why *why)
 {
     bool is_ok = sf_sd_groups_is_address(s->address) &&
                  (sf_str_eq(s->scheme, SF_STR("http")) || sf_str_eq(s->scheme, SF_STR("https"))) &&
@@ -82,8 +82,8 @@ static enum sf_err check(const struct sf_target_update *u, const struct sf_scrap
                            SF_STR_ARG(sf_str_part(s->prefix, 0, 60)));
 }
 
-static enum sf_err add_address(struct sf_target_update *u, sf_str address,
-                               const struct sf_label_set *more, struct sf_why *why)
+static enum sf_err target_list_add_address(struct sf_target_update *u, sf_str address,
+                                           const struct sf_label_set *more, struct sf_why *why)
 {
     struct sf_scrape_job *job = u->job;
     struct sf_label_set labels = job->labels;
@@ -109,14 +109,14 @@ static enum sf_err add_address(struct sf_target_update *u, sf_str address,
     spec.address = sf_relabel_label_get(&labels, SF_STR("__address__"));
     spec.scheme = sf_relabel_label_get(&labels, SF_STR("__scheme__"));
     spec.prefix = sf_relabel_label_get(&labels, SF_STR("__profile_path_prefix__"));
-    err = check(u, &spec, why);
+    err = target_list_check(u, &spec, why);
     if (!err && !sf_relabel_label_get(&labels, SF_STR("instance")).len)
         err = sf_relabel_label_put(&labels, SF_STR("instance"), spec.address, why);
     if (job->url.len)
-        return err ? err : add(u, &spec, why);
+        return err ? err : target_list_add(u, &spec, why);
     for (size_t i = 0; !err && i < job->paths.n; i++) {
         spec.path = job->paths.list[i];
-        err = add(u, &spec, why);
+        err = target_list_add(u, &spec, why);
     }
     return err;
 }
@@ -127,7 +127,7 @@ enum sf_err sf_target_list_update_groups(struct sf_target_update *u,
     enum sf_err err = SF_OK;
     for (const struct sf_sd_group *g = groups->first; !err && g; g = g->next) {
         for (size_t i = 0; !err && i < g->n_targets; i++)
-            err = add_address(u, g->targets[i], &g->labels, why);
+            err = target_list_add_address(u, g->targets[i], &g->labels, why);
     }
     return err;
 }
@@ -143,7 +143,7 @@ enum sf_err sf_target_list_update_static(struct sf_target_update *u, struct sf_w
         host = sf_str_from_at(host, sf_str_starts(host, SF_STR("https://")) ? 8 : 7);
         if (sf_str_find_char(host, '/', &at) || sf_str_find_char(host, '?', &at))
             host = sf_str_part(host, 0, at);
-        return err ? err : add_address(u, host, NULL, why);
+        return err ? err : target_list_add_address(u, host, NULL, why);
     }
     for (size_t i = 0; !err && i < u->job->targets.n; i++)
         err = sf_sd_groups_target(&all, group, u->job->targets.list[i], u->scratch, why);
