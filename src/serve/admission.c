@@ -46,7 +46,7 @@ void sf_admission_begin(struct sf_admission *a, struct sf_call *call, struct sf_
 }
 
 /* Is the service over? Remembers the first that is. */
-static bool is_over(struct sf_admission *a, sf_str service, bool has_spans)
+static bool admission_is_over(struct sf_admission *a, sf_str service, bool has_spans)
 {
     struct sf_quota_refusal refusal;
     if (!sf_quota_is_over(a->call->service->quota, a->call->tenant, service, has_spans, a->now_ns,
@@ -58,7 +58,7 @@ static bool is_over(struct sf_admission *a, sf_str service, bool has_spans)
 }
 
 /* The name is copied: what it was read from may go before it is charged. False: no space. */
-static bool add(struct sf_admission *a, sf_str service, uint64_t n)
+static bool admission_add(struct sf_admission *a, sf_str service, uint64_t n)
 {
     struct sf_admission_service s = {.n = n};
     if (!sf_arena_copy(a->req, service, &s.name) ||
@@ -87,11 +87,11 @@ bool sf_admission_sift(void *arg, struct sf_span_batch *spans, struct sf_arena *
     for (uint32_t i = 0; i < spans->n_resources; i++) {
         if (!counts[i])
             continue;
-        goes[i] = is_over(a, spans->resources[i].service, true);
+        goes[i] = admission_is_over(a, spans->resources[i].service, true);
         is_any = is_any || goes[i];
         if (goes[i])
             a->n_over += counts[i];
-        else if (!add(a, spans->resources[i].service, counts[i]))
+        else if (!admission_add(a, spans->resources[i].service, counts[i]))
             return false;
     }
     if (!is_any)
@@ -117,15 +117,15 @@ bool sf_admission_add_profile(struct sf_admission *a, const struct sf_profile_ba
     for (uint32_t i = 0; counts && i < p->n_samples; i++)
         counts[p->samples[i].series]++;
     for (uint32_t i = 0; i < p->n_series; i++) {
-        if (is_over(a, p->series[i].service, false))
+        if (admission_is_over(a, p->series[i].service, false))
             return false;
         if (counts) /* a full arena makes a request free of charge, not impossible */
-            (void)add(a, p->series[i].service, counts[i]);
+            (void)admission_add(a, p->series[i].service, counts[i]);
     }
     return true;
 }
 
-static uint64_t part_of(uint64_t len, uint64_t n, uint64_t all)
+static uint64_t admission_part_of(uint64_t len, uint64_t n, uint64_t all)
 {
     return all ? (uint64_t)((unsigned __int128)len * n / all) : 0;
 }
@@ -135,11 +135,11 @@ void sf_admission_charge(struct sf_admission *a, uint64_t n_spans, uint64_t plai
     struct sf_quota *quota = a->call->service->quota;
     if (!quota)
         return;
-    a->len = a->n_over ? part_of(plain_len, a->n_kept, a->n_kept + a->n_over) : plain_len;
+    a->len = a->n_over ? admission_part_of(plain_len, a->n_kept, a->n_kept + a->n_over) : plain_len;
     sf_quota_charge(quota, a->call->tenant, SF_STR_NONE, n_spans, a->len, a->now_ns);
     for (uint32_t i = 0; i < a->n; i++) /* bytes by spans, or samples: nothing else is known */
         sf_quota_charge(quota, a->call->tenant, a->list[i].name, a->list[i].n,
-                        part_of(a->len, a->list[i].n, a->n_kept), a->now_ns);
+                        admission_part_of(a->len, a->list[i].n, a->n_kept), a->now_ns);
 }
 
 void sf_admission_refund(struct sf_admission *a, uint64_t n_spans)
@@ -150,7 +150,7 @@ void sf_admission_refund(struct sf_admission *a, uint64_t n_spans)
     sf_quota_refund(quota, a->call->tenant, SF_STR_NONE, n_spans, a->len);
     for (uint32_t i = 0; i < a->n; i++)
         sf_quota_refund(quota, a->call->tenant, a->list[i].name, a->list[i].n,
-                        part_of(a->len, a->list[i].n, a->n_kept));
+                        admission_part_of(a->len, a->list[i].n, a->n_kept));
 }
 
 bool sf_admission_refuse(struct sf_admission *a)

@@ -32,7 +32,7 @@ static bool auth_token(const struct sf_request *r, sf_str header, struct sf_buf 
     return out->len > 0;
 }
 
-static bool is_asked(const struct sf_service *s)
+static bool auth_is_asked(const struct sf_service *s)
 {
     return s->auth.token || s->auth.user;
 }
@@ -78,7 +78,7 @@ enum sf_err sf_auth_grant(const struct sf_service *s, const struct sf_request *r
     struct sf_buf room = {.max = SF_LIMIT_HEADER_LEN};
     enum sf_err err = SF_ERR_NOT_FOUND;
     sf_str token;
-    if (!is_asked(s)) {
+    if (!auth_is_asked(s)) {
         out->scopes = SF_MAY_READ | SF_MAY_WRITE | SF_MAY_ADMIN | SF_MAY_CONTROL;
         out->name[0] = '-';
         return SF_OK;

@@ -7,7 +7,7 @@
 #include "serve/call.h"
 
 /* "[2001:db8::1]:4711" and "127.0.0.1:4711" without the port. */
-static sf_str host_of(sf_str peer)
+static sf_str caller_key_host_of(sf_str peer)
 {
     size_t len = peer.len, at;
     if (peer.len && peer.p[0] == '[' && sf_str_find_char(peer, ']', &at))
@@ -38,5 +38,5 @@ struct sf_lane_client sf_caller_key(const struct sf_call *call)
     return (struct sf_lane_client){
         .tenant = sf_key_str(call->tenant),
         .client = has_name ? sf_key_mix(sf_key_str(sf_str_from(call->caller)), 1)
-                           : address_key(host_of(sf_str_from(call->request->peer)))};
+                           : address_key(caller_key_host_of(sf_str_from(call->request->peer)))};
 }

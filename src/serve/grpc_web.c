@@ -30,7 +30,7 @@ enum sf_err sf_grpc_web_message(const struct sf_request *r, sf_str *io_body, enu
     return SF_OK;
 }
 
-static void add_frame(struct sf_buf *out, uint8_t flag, sf_str content)
+static void grpc_web_add_frame(struct sf_buf *out, uint8_t flag, sf_str content)
 {
     uint8_t prefix[SF_GRPC_PREFIX_LEN];
     sf_grpc_write_prefix(prefix, (uint32_t)content.len, false);
@@ -45,11 +45,11 @@ void sf_grpc_web_frame(struct sf_response *r)
     struct sf_header trailers[SF_GRPC_TRAILERS_MAX];
     size_t n = sf_grpc_trailers(r, &r->text, trailers);
     if (r->grpc_status == SF_GRPC_OK)
-        add_frame(&body, 0, sf_buf_str(&r->body));
+        grpc_web_add_frame(&body, 0, sf_buf_str(&r->body));
     for (size_t i = 0; i < n; i++)
         sf_buf_print(&lines, "%.*s: %.*s\r\n", SF_STR_ARG(trailers[i].name),
                      SF_STR_ARG(trailers[i].val));
-    add_frame(&body, TRAILERS, sf_buf_str(&lines));
+    grpc_web_add_frame(&body, TRAILERS, sf_buf_str(&lines));
     if (n == 0 || !sf_buf_ok(&lines))
         body.err = SF_ERR_NOMEM;
     sf_buf_done(&lines);

@@ -9,7 +9,8 @@
 
 static const int64_t JUDGE_NS = 600 * SF_NS_PER_S; /* of one hour; longer: it is kept whole */
 
-static void say(struct sf_service *s, const struct sf_verdict *v, const struct sf_unread *unread)
+static void keep_hours_say(struct sf_service *s, const struct sf_verdict *v,
+                           const struct sf_unread *unread)
 {
     char unread_said[200], whole[240] = "";
     sf_unread_say(unread, unread_said, sizeof(unread_said));
@@ -46,7 +47,7 @@ static bool judge_next(struct sf_service *s, struct sf_worker *worker, struct sf
     if (!err)
         err = sf_keep_judge_run(store, &due, &q, scratch, now_ns, &verdict, &why);
     if (!err)
-        say(s, &verdict, &unread);
+        keep_hours_say(s, &verdict, &unread);
     else if (err != SF_ERR_CANCELLED)
         sf_service_say(s, SF_SAY_WARN, "keep: an hour was not judged: %s", why.text);
     return !err;

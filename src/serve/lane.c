@@ -1,7 +1,7 @@
 /* lane.c - a fair queue for one kind of worker threads. Waiting calls hang on their client; take()
  * chooses the tenant and then the client with the fewest running calls, of equal ones the one
- * served longest ago; a client never exceeds its share of threads. give() refuses a call that could
- * not start in time or finds no space. One further call at a time may use much memory. */
+ * served longest ago; a client never exceeds its share of threads. lane_give() refuses a call that
+ * could not start in time or finds no space. One further call at a time may use much memory. */
 #include "serve/lane.h"
 
 #include "base/heap.h"
@@ -100,19 +100,19 @@ static struct party *place_party(struct sf_lane *l, struct party *list, uint32_t
     return spare;
 }
 
-static uint64_t key_of(uint64_t hash)
+static uint64_t lane_key_of(uint64_t hash)
 {
     return hash ? hash : 1; /* 0 is a free place */
 }
 
-static struct party *client_of(struct sf_lane *l, struct sf_lane_client who)
+static struct party *lane_client_of(struct sf_lane *l, struct sf_lane_client who)
 {
-    struct party *t = place_party(l, l->tenants, &l->n_tenants, key_of(who.tenant), 0);
+    struct party *t = place_party(l, l->tenants, &l->n_tenants, lane_key_of(who.tenant), 0);
     uint32_t place = t ? (uint32_t)(t - l->tenants) : 0;
-    return t ? place_party(l, l->clients, &l->n_clients, key_of(who.client), place) : NULL;
+    return t ? place_party(l, l->clients, &l->n_clients, lane_key_of(who.client), place) : NULL;
 }
 
-static void count(struct sf_lane *l, struct party *c, int waiting, int running)
+static void lane_count(struct sf_lane *l, struct party *c, int waiting, int running)
 {
     struct party *t = &l->tenants[c->tenant];
     c->n_waiting += (uint32_t)waiting;
@@ -137,7 +137,7 @@ static void forget_idle(struct sf_lane *l, struct party *c)
 
 /* ---- waiting ---- */
 
-static void append(struct party *c, struct sf_call *call)
+static void lane_append(struct party *c, struct sf_call *call)
 {
     call->next_in_lane = NULL;
     if (c->last)
@@ -231,8 +231,8 @@ static enum sf_err check_client(const struct sf_lane *l, const struct party *c, 
     return SF_OK;
 }
 
-static enum sf_err make_room(struct sf_lane *l, const struct party *c, struct sf_call *call,
-                             struct sf_call **out_refused, struct sf_why *why)
+static enum sf_err lane_make_room(struct sf_lane *l, const struct party *c, struct sf_call *call,
+                                  struct sf_call **out_refused, struct sf_why *why)
 {
     struct party *most = longest(l);
     struct sf_call *left = NULL;
@@ -241,20 +241,20 @@ static enum sf_err make_room(struct sf_lane *l, const struct party *c, struct sf
     for (uint32_t i = 0; i < l->n_clients && !left; i++) {
         left = cut_left(&l->clients[i]);
         if (left)
-            count(l, &l->clients[i], -1, 0);
+            lane_count(l, &l->clients[i], -1, 0);
     }
     *out_refused = left ? left : call;
     if (left)
         return sf_fail(why, SF_ERR_BUSY, "too many queries are waiting; retry");
     if (most && most->n_waiting > c->n_waiting + 1) {
         *out_refused = cut_last(most);
-        count(l, most, -1, 0);
+        lane_count(l, most, -1, 0);
     }
     return sf_fail(why, SF_ERR_BUSY, "too many queries are waiting; retry");
 }
 
-static enum sf_err give(struct sf_lane *l, struct sf_call *call, struct sf_call **out_refused,
-                        unsigned *out_after_s, struct sf_why *why)
+static enum sf_err lane_give(struct sf_lane *l, struct sf_call *call, struct sf_call **out_refused,
+                             unsigned *out_after_s, struct sf_why *why)
 {
     struct party *c;
     enum sf_err err;
@@ -262,7 +262,7 @@ static enum sf_err give(struct sf_lane *l, struct sf_call *call, struct sf_call 
         return sf_fail(why, SF_ERR_CANCELLED, "stopping");
     *out_refused = call;
     *out_after_s = 1;
-    c = client_of(l, call->client);
+    c = lane_client_of(l, call->client);
     if (!c)
         return sf_fail(why, SF_ERR_BUSY, "too many queries are waiting; retry");
     err = check_client(l, c, why);
@@ -271,10 +271,10 @@ static enum sf_err give(struct sf_lane *l, struct sf_call *call, struct sf_call 
         forget_idle(l, c);
         return err;
     }
-    err = make_room(l, c, call, out_refused, why);
+    err = lane_make_room(l, c, call, out_refused, why);
     if (!err || *out_refused != call) {
-        append(c, call);
-        count(l, c, 1, 0);
+        lane_append(c, call);
+        lane_count(l, c, 1, 0);
         sf_condvar_wake_one(&l->has_work);
     }
     forget_idle(l, c);
@@ -288,7 +288,7 @@ enum sf_err sf_lane_give(struct sf_lane *l, struct sf_call *call, struct sf_call
 {
     enum sf_err err;
     sf_mutex_lock(&l->lock);
-    err = give(l, call, out_refused, out_after_s, why);
+    err = lane_give(l, call, out_refused, out_after_s, why);
     sf_mutex_unlock(&l->lock);
     return err;
 }
@@ -319,13 +319,14 @@ static struct party *next_client(struct sf_lane *l)
     return next;
 }
 
-static struct sf_call *take_first(struct sf_lane *l, struct party *c, struct sf_lane_client *out)
+static struct sf_call *lane_take_first(struct sf_lane *l, struct party *c,
+                                       struct sf_lane_client *out)
 {
     struct sf_call *call = c->first;
     c->first = call->next_in_lane;
     if (!c->first)
         c->last = NULL;
-    count(l, c, -1, 1);
+    lane_count(l, c, -1, 1);
     c->served_at = l->tenants[c->tenant].served_at = ++l->n_served;
     *out = call->client;
     return call;
@@ -339,7 +340,7 @@ struct sf_call *sf_lane_take(struct sf_lane *l, struct sf_lane_client *out)
     while (!(c = next_client(l)) && !l->is_closed)
         sf_condvar_wait(&l->has_work, &l->lock);
     if (c)
-        call = take_first(l, c, out);
+        call = lane_take_first(l, c, out);
     sf_mutex_unlock(&l->lock);
     return call;
 }
@@ -348,9 +349,9 @@ void sf_lane_end(struct sf_lane *l, struct sf_lane_client client, int64_t ran_ns
 {
     struct party *c;
     sf_mutex_lock(&l->lock);
-    c = client_of(l, client);
+    c = lane_client_of(l, client);
     if (c && c->n_running) {
-        count(l, c, 0, -1);
+        lane_count(l, c, 0, -1);
         c->mean_ns += c->mean_ns ? (ran_ns - c->mean_ns) / MEAN_OF : ran_ns;
     }
     if (c)

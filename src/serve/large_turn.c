@@ -5,7 +5,7 @@
 #include "serve/call.h"
 #include "serve/ingest_wait.h"
 
-static void refuse(struct sf_call *call)
+static void large_turn_refuse(struct sf_call *call)
 {
     sf_service_count_shed(call->service, call->tenant,
                           sf_ingest_wait_is_spans(call->route) ? SF_SHED_SPANS : SF_SHED_PROFILES);
@@ -37,7 +37,7 @@ enum sf_large_turn sf_large_turn_take(struct sf_call *call)
     }
     sf_mutex_unlock(&t->mutex);
     if (turn == SF_LARGE_TURN_REFUSED)
-        refuse(call);
+        large_turn_refuse(call);
     return turn;
 }
 
@@ -67,7 +67,7 @@ static bool is_resumed(struct sf_call *call)
         call->has_large_turn = true;
         if (!sf_queue_give(call->service->ingest, call->ex))
             return true;
-        refuse(call);
+        large_turn_refuse(call);
     }
     sf_call_finish(call);
     return false;

@@ -44,7 +44,7 @@ static bool is_ipv4(sf_str host)
     return n == 4;
 }
 
-static bool is_ipv6(sf_str host)
+static bool origin_is_ipv6(sf_str host)
 {
     return host.len > 2 && host.p[0] == '[' && has_only(sf_str_part(host, 1, host.len - 2), ":.%");
 }
@@ -73,7 +73,7 @@ bool sf_origin_is_our_host(const struct sf_service *s, const struct sf_request *
     size_t at;
     if (r->authority.len == 0) /* HTTP/1.0; no browser does that */
         return true;
-    if (is_ipv4(host) || is_ipv6(host))
+    if (is_ipv4(host) || origin_is_ipv6(host))
         return true;
     /* A dot at the end makes a name absolute: a top-level domain has an owner. */
     bool is_absolute = host.len > 1 && host.p[host.len - 1] == '.';

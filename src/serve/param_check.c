@@ -11,7 +11,7 @@ struct known {
     size_t n;
 };
 
-static void read_known(const char *text, struct known *out)
+static void param_check_read_known(const char *text, struct known *out)
 {
     sf_str rest = sf_str_from(text), word;
     while (out->n < MAX_KNOWN && sf_str_split_next(&rest, ' ', &word)) {
@@ -58,7 +58,7 @@ static enum sf_err refuse_unknown(const struct known *known, sf_str name, struct
                    SF_STR_ARG(best < known->n ? known->names[best] : SF_STR_NONE));
 }
 
-static bool is_word(sf_str words, sf_str val)
+static bool param_check_is_word(sf_str words, sf_str val)
 {
     sf_str one;
     while (sf_str_split_next(&words, '|', &one))
@@ -75,7 +75,7 @@ static enum sf_err check_value(const struct known *known, size_t place, sf_str v
     if (!sf_request_decode(val, room))
         return sf_fail(why, SF_ERR_INPUT, "the parameter %.*s holds a broken percent escape",
                        SF_STR_ARG(known->names[place]));
-    if (known->words[place].len > 0 && !is_word(known->words[place], sf_buf_str(room)))
+    if (known->words[place].len > 0 && !param_check_is_word(known->words[place], sf_buf_str(room)))
         return sf_fail(why, SF_ERR_INPUT, "%.*s=%.*s is not known here; it is one of %.*s",
                        SF_STR_ARG(known->names[place]),
                        SF_STR_ARG(sf_str_part(sf_buf_str(room), 0, 60)),
@@ -83,7 +83,7 @@ static enum sf_err check_value(const struct known *known, size_t place, sf_str v
     return SF_OK;
 }
 
-static size_t find_known(const struct known *known, sf_str name)
+static size_t param_check_find_known(const struct known *known, sf_str name)
 {
     size_t place = 0;
     while (place < known->n && !sf_str_eq(known->names[place], name))
@@ -101,10 +101,11 @@ struct checking {
 /* Of a call in the shape of others. */
 static enum sf_err check_foreign(struct checking *x, sf_str name, bool is_name, struct sf_why *why)
 {
-    if (is_name && find_known(&x->refused, name) < x->refused.n)
+    if (is_name && param_check_find_known(&x->refused, name) < x->refused.n)
         return sf_fail(why, SF_ERR_UNSUPPORTED, "the parameter %.*s is not supported",
                        SF_STR_ARG(sf_str_part(name, 0, 60)));
-    x->n_unknown += x->route->reads && !(is_name && find_known(&x->known, name) < x->known.n);
+    x->n_unknown += x->route->reads &&
+                    !(is_name && param_check_find_known(&x->known, name) < x->known.n);
     return SF_OK;
 }
 
@@ -124,7 +125,7 @@ static enum sf_err check_one(struct checking *x, sf_str pair, struct sf_why *why
                        SF_STR_ARG(sf_str_part(name, 0, 60)), SF_LIMIT_PARAM_LEN);
     if (!route->params)
         return check_foreign(x, name, is_name, why);
-    place = is_name ? find_known(known, name) : known->n;
+    place = is_name ? param_check_find_known(known, name) : known->n;
     if (place == known->n)
         return route->is_loose ? SF_OK : refuse_unknown(known, name, why);
     if ((x->seen & UINT64_C(1) << place) && !known->can_repeat[place])
@@ -147,9 +148,9 @@ enum sf_err sf_param_check(const struct sf_request *r, const struct sf_route *ro
     if (r->query.len == 0)
         return SF_OK;
     if (route->params || route->reads)
-        read_known(route->params ? route->params : route->reads, &x.known);
+        param_check_read_known(route->params ? route->params : route->reads, &x.known);
     if (route->refuses)
-        read_known(route->refuses, &x.refused);
+        param_check_read_known(route->refuses, &x.refused);
     while (!err && sf_str_split_next(&rest, '&', &pair)) {
         if (pair.len)
             err = check_one(&x, pair, why);

@@ -5,8 +5,8 @@
 #include "query/lexer.h"
 #include "wire/time_text.h"
 
-static enum sf_err read_time(const struct sf_request *r, const char *name, int64_t now_ns,
-                             int64_t *out_ns, struct sf_why *why)
+static enum sf_err params_read_time(const struct sf_request *r, const char *name, int64_t now_ns,
+                                    int64_t *out_ns, struct sf_why *why)
 {
     struct sf_buf val = {.max = SF_LIMIT_PARAM_LEN};
     enum sf_err err = SF_OK;
@@ -23,9 +23,9 @@ enum sf_err sf_params_range(const struct sf_request *r, int64_t now_ns, int64_t 
                             int64_t *out_from_ns, int64_t *out_until_ns, struct sf_why *why)
 {
     int64_t from_ns = -1, until_ns = now_ns;
-    enum sf_err err = read_time(r, "until", now_ns, &until_ns, why);
+    enum sf_err err = params_read_time(r, "until", now_ns, &until_ns, why);
     if (!err)
-        err = read_time(r, "from", now_ns, &from_ns, why);
+        err = params_read_time(r, "from", now_ns, &from_ns, why);
     if (err)
         return err;
     if (from_ns < 0)

@@ -14,7 +14,8 @@
 
 enum { COLUMNS = 120 };
 
-static enum sf_err group(struct sf_profile_view *v, struct sf_arena *req, struct sf_why *why)
+static enum sf_err profile_form_group(struct sf_profile_view *v, struct sf_arena *req,
+                                      struct sf_why *why)
 {
     struct sf_tree_grouping how = {.by = SF_GROUP_FUNCTION};
     struct sf_tree grouped;
@@ -45,8 +46,8 @@ static enum sf_err draw_text(const struct sf_profile_view *v, const struct sf_tr
     return err;
 }
 
-static enum sf_err write_pprof(const struct sf_profile_view *v, struct sf_arena *req,
-                               struct sf_buf *out, struct sf_why *why)
+static enum sf_err profile_form_write_pprof(const struct sf_profile_view *v, struct sf_arena *req,
+                                            struct sf_buf *out, struct sf_why *why)
 {
     struct sf_deflate *z = sf_deflate_new();
     struct sf_buf plain = {0};
@@ -89,7 +90,7 @@ enum sf_err sf_profile_form_render(const struct sf_profile_form *form, struct sf
                                    struct sf_arena *req, struct sf_buf *out, struct sf_why *why)
 {
     struct sf_tree sent = v->tree;
-    enum sf_err err = form->is_grouped ? group(v, req, why) : SF_OK;
+    enum sf_err err = form->is_grouped ? profile_form_group(v, req, why) : SF_OK;
     if (err)
         return err;
     switch (form->as) {
@@ -100,7 +101,7 @@ enum sf_err sf_profile_form_render(const struct sf_profile_form *form, struct sf
         return err;
     case AS_SVG: return sf_flame_svg_render(v, *req, out, why);
     case AS_JSON: return sf_profile_json_render(v, out, why);
-    case AS_PPROF: return write_pprof(v, req, out, why);
+    case AS_PPROF: return profile_form_write_pprof(v, req, out, why);
     case AS_FOLDED: return sf_folded_render(v, *req, out, why);
     case AS_SPEEDSCOPE: return sf_speedscope_render(v, *req, out, why);
     case AS_OTLP: return sf_otlp_profile_render(v, *req, out, why);

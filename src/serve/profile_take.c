@@ -24,7 +24,8 @@ sf_str sf_profile_take_peer(const struct sf_call *call)
 
 /* Some clients set a content encoding for what is gzip anyway: honour both, the header and what
  * lies below it. */
-static enum sf_err unwrap(struct sf_profile_take *t, struct bodies *b, struct sf_why *why)
+static enum sf_err profile_take_unwrap(struct sf_profile_take *t, struct bodies *b,
+                                       struct sf_why *why)
 {
     enum sf_coding coding = t->call->request->coding;
     enum sf_err err = SF_OK;
@@ -42,7 +43,7 @@ struct trial {
     sf_profile_take_read *reader;
 };
 
-static enum sf_err attempt(void *arg, size_t max_len, struct sf_why *why)
+static enum sf_err profile_take_attempt(void *arg, size_t max_len, struct sf_why *why)
 {
     struct trial *trial = arg;
     struct sf_profile_take *t = trial->t;
@@ -65,7 +66,7 @@ static enum sf_err attempt(void *arg, size_t max_len, struct sf_why *why)
     sf_buf_reset(&trial->b->plain);
     err = sf_plain_body_read(t->call, &trial->b->wire, why);
     if (!err)
-        err = unwrap(t, trial->b, why);
+        err = profile_take_unwrap(t, trial->b, why);
     return err ? err : trial->reader(t, why);
 }
 
@@ -85,7 +86,7 @@ void sf_profile_take_count(struct sf_counters *c, const struct sf_profile_upload
 }
 
 /* On the log's thread: the batch is durable, or never will be. */
-static void on_durable(struct sf_ticket *ticket)
+static void profile_take_on_durable(struct sf_ticket *ticket)
 {
     struct sf_call *call = (struct sf_call *)(void *)((char *)ticket -
                                                       offsetof(struct sf_call, ticket));
@@ -97,8 +98,8 @@ static void on_durable(struct sf_ticket *ticket)
 }
 
 /* False: the store has it and the call may be gone already. */
-static bool give_to_store(struct sf_profile_take *t, struct sf_store *store,
-                          struct sf_admission *admission)
+static bool profile_take_give_to_store(struct sf_profile_take *t, struct sf_store *store,
+                                       struct sf_admission *admission)
 {
     struct sf_batch *batch = sf_profile_upload_take(&t->upload);
     struct sf_call *call = t->call;
@@ -107,7 +108,7 @@ static bool give_to_store(struct sf_profile_take *t, struct sf_store *store,
     if (!batch)
         return true;
     call->n_spans = t->upload.sum.n_samples;
-    call->ticket.done = on_durable;
+    call->ticket.done = profile_take_on_durable;
     err = store->ops->append(store, t->worker->number, &batch, &call->ticket, &why);
     if (!err)
         return false;
@@ -120,7 +121,7 @@ static bool give_to_store(struct sf_profile_take *t, struct sf_store *store,
 
 /* Services that are over their rates: no answer to a profile says which of several were left out,
  * so all of it is refused. True: the answer is filled. */
-static bool refuse_services(struct sf_profile_take *t, struct sf_admission *admission)
+static bool profile_take_refuse_services(struct sf_profile_take *t, struct sf_admission *admission)
 {
     sf_admission_begin(admission, t->call, &t->worker->arena);
     for (const struct sf_batch *b = t->upload.first; b; b = b->next) {
@@ -190,7 +191,7 @@ bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker,
     err = sf_tenant_find(store, call->tenant, true, tenants, &n, &why);
     t.upload.tenant = tenants[0];
     if (!err)
-        turn = sf_large_turn_run(call, attempt, &trial, &err, &why);
+        turn = sf_large_turn_run(call, profile_take_attempt, &trial, &err, &why);
     if (turn == SF_LARGE_TURN_PARKED) {
         is_filled = false;
     } else if (turn == SF_LARGE_TURN_MINE && err) {
@@ -203,7 +204,7 @@ bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker,
             refuse(&t, err, &why);
         else
             sf_call_fail(call, err, &why);
-    } else if (turn == SF_LARGE_TURN_MINE && refuse_services(&t, &admission)) {
+    } else if (turn == SF_LARGE_TURN_MINE && profile_take_refuse_services(&t, &admission)) {
         sf_large_turn_pass(call);
     } else if (turn == SF_LARGE_TURN_MINE) {
         sf_profile_take_count(call->service->counters, &t.upload);
@@ -213,7 +214,7 @@ bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker,
             answer(&t);
         sf_large_turn_pass(call);
         sf_admission_charge(&admission, 0, t.body.len);
-        is_filled = give_to_store(&t, store, &admission);
+        is_filled = profile_take_give_to_store(&t, store, &admission);
     }
     sf_profile_upload_done(&t.upload);
     sf_buf_done(&b.wire);

@@ -30,14 +30,14 @@ void sf_query_turn_init(struct sf_service *s)
 
 /* ---- the turn ---- */
 
-static bool take_turn(void *arg)
+static bool query_turn_take_turn(void *arg)
 {
     struct sf_worker *worker = arg;
     return !sf_lane_take_large(worker->turns, false, 0, NULL, NULL);
 }
 
 /* Memory that is not in use at the moment: an idle store leaves much. */
-static bool take_spare(void *arg)
+static bool query_turn_take_spare(void *arg)
 {
     const struct sf_worker *worker = arg;
     return sf_memory_resident_len() + SF_ACCOUNT_SPARE_LEN < worker->memory_len;
@@ -111,7 +111,7 @@ static struct sf_account new_account(struct sf_service *s, struct sf_worker *wor
 }
 
 /* True: the answer is filled. */
-static bool attempt(struct sf_call *call, struct sf_worker *worker)
+static bool query_turn_attempt(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_service *s = call->service;
     struct sf_account *a = &worker->account;
@@ -124,8 +124,8 @@ static bool attempt(struct sf_call *call, struct sf_worker *worker)
     a->large_cap = s->query_large_len;
     a->most_cap = s->query_most_len;
     a->own_cap = tenants_cap(s, call->tenant);
-    a->take_turn = take_turn;
-    a->take_spare = take_spare;
+    a->take_turn = query_turn_take_turn;
+    a->take_spare = query_turn_take_spare;
     a->is_large = worker->is_large;
     sf_account_open(a);
     is_filled = call->route->handle(call, worker);
@@ -134,8 +134,8 @@ static bool attempt(struct sf_call *call, struct sf_worker *worker)
     return is_filled;
 }
 
-static bool fail(struct sf_call *call, const struct answer *before, enum sf_err err,
-                 const struct sf_why *why)
+static bool query_turn_fail(struct sf_call *call, const struct answer *before, enum sf_err err,
+                            const struct sf_why *why)
 {
     if (!sf_exchange_has_streamed(call->ex))
         clear_answer(call->response, before);
@@ -159,20 +159,20 @@ static bool fail_over(struct sf_call *call, const struct sf_worker *worker,
     size_t own_cap = worker->account.own_cap;
     if (own_cap && own_cap < call->service->query_most_len) {
         fail_own_cap(&worker->account, &why);
-        return fail(call, before, SF_ERR_LIMIT, &why);
+        return query_turn_fail(call, before, SF_ERR_LIMIT, &why);
     }
     sf_fail(&why, SF_ERR_LIMIT,
             "query: needs more than %llu MiB of memory; narrow the time range or ask for less, or "
             "raise limits.query_memory",
             (unsigned long long)(call->service->query_most_len >> 20));
-    return fail(call, before, SF_ERR_LIMIT, &why);
+    return query_turn_fail(call, before, SF_ERR_LIMIT, &why);
 }
 
 static bool fail_busy(struct sf_call *call, const struct answer *before)
 {
     struct sf_why why;
     sf_fail(&why, SF_ERR_BUSY, "query: others hold the memory that it needs; retry");
-    return fail(call, before, SF_ERR_BUSY, &why);
+    return query_turn_fail(call, before, SF_ERR_BUSY, &why);
 }
 
 static bool fail_late(struct sf_call *call, const struct answer *before)
@@ -183,7 +183,7 @@ static bool fail_late(struct sf_call *call, const struct answer *before)
     sf_fail(&why, err,
             is_gone ? "query: the client disconnected"
                     : "query: took too long; narrow the time range");
-    return fail(call, before, err, &why);
+    return query_turn_fail(call, before, err, &why);
 }
 
 static bool run_read(struct sf_call *call, struct sf_worker *worker)
@@ -193,7 +193,7 @@ static bool run_read(struct sf_call *call, struct sf_worker *worker)
     int64_t deadline_ns = sf_clock_mono_ns() + call->service->query_ns;
     struct sf_why why;
     enum sf_err err;
-    if (!attempt(call, worker))
+    if (!query_turn_attempt(call, worker))
         return false;
     if (worker->account.is_put_off && !worker->account.is_late) {
         if (worker->is_large || sf_exchange_has_streamed(call->ex))
@@ -203,7 +203,7 @@ static bool run_read(struct sf_call *call, struct sf_worker *worker)
         err = wait_for_turn(call, worker, deadline_ns, &why);
         if (err)
             return sf_call_fail(call, err, &why);
-        if (!attempt(call, worker))
+        if (!query_turn_attempt(call, worker))
             return false;
     }
     return worker->account.is_late      ? fail_late(call, &before)

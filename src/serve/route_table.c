@@ -50,7 +50,7 @@
 /* ---- queries that look like one about a single thing ---- */
 
 /* "{}" is what some clients write for no filter. */
-static bool has_filter(const struct sf_call *call)
+static bool route_table_has_filter(const struct sf_call *call)
 {
     struct sf_buf text = {.max = SF_LIMIT_PARAM_LEN};
     bool has = sf_request_param(call->request, SF_STR("q"), &text);
@@ -82,7 +82,7 @@ static bool has_no_trace(const struct sf_call *call)
 /* What there is to ask for; with a filter it is a search. */
 #define TAGS(p, handler, names) \
     {.method = SF_METHOD_GET, .path = p, .scope = SF_MAY_READ, .class = SF_CLASS_POINT, \
-     .has_tenant = true, .handle = handler, .reads = names, .is_wide = has_filter}
+     .has_tenant = true, .handle = handler, .reads = names, .is_wide = route_table_has_filter}
 #define WRITE(path, handler) \
     ROUTE(SF_METHOD_POST, path, SF_MAY_WRITE, SF_CLASS_INGEST, false, false, true, handler)
 #define OTLP(path, handler) \

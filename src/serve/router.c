@@ -161,10 +161,10 @@ static enum sf_error_form form_of_route(const struct sf_request *r, const struct
                : SF_FORM_TEXT;
 }
 
-static bool refuse(struct sf_call *call, enum sf_count reason, struct sf_outcome status,
-                   const char *format, ...) __attribute__((format(printf, 4, 5)));
-static bool refuse(struct sf_call *call, enum sf_count reason, struct sf_outcome status,
-                   const char *format, ...)
+static bool router_refuse(struct sf_call *call, enum sf_count reason, struct sf_outcome status,
+                          const char *format, ...) __attribute__((format(printf, 4, 5)));
+static bool router_refuse(struct sf_call *call, enum sf_count reason, struct sf_outcome status,
+                          const char *format, ...)
 {
     struct sf_why why;
     va_list args;
@@ -182,27 +182,29 @@ static bool refuse_path(struct sf_call *call)
     if (sf_pyroscope_self_knows(r->path)) {
         if (!r->is_grpc)
             call->form = sf_grpc_web_is(r) ? SF_FORM_GRPC_WEB : SF_FORM_CONNECT;
-        return refuse(call, SF_COUNT_REJECT_NO_ROUTE, unimplemented,
-                      "this server does not provide %.*s%s",
-                      SF_STR_ARG(sf_str_part(r->path, 0, 80)), sf_pyroscope_self_instead(r->path));
+        return router_refuse(
+            call, SF_COUNT_REJECT_NO_ROUTE, unimplemented, "this server does not provide %.*s%s",
+            SF_STR_ARG(sf_str_part(r->path, 0, 80)), sf_pyroscope_self_instead(r->path));
     }
     if (r->is_grpc)
-        return refuse(call, SF_COUNT_REJECT_NO_ROUTE, sf_status_no_route,
-                      "unknown method %.*s; this server takes OTLP traces: " SF_OTLP_PACKAGE
-                      "trace.v1.TraceService/Export, and queries: " SF_TEMPO_PACKAGE "Search",
-                      SF_STR_ARG(sf_str_part(r->path, 0, 80)));
+        return router_refuse(call, SF_COUNT_REJECT_NO_ROUTE, sf_status_no_route,
+                             "unknown method %.*s; this server takes OTLP traces: " SF_OTLP_PACKAGE
+                             "trace.v1.TraceService/Export, and queries: " SF_TEMPO_PACKAGE
+                             "Search",
+                             SF_STR_ARG(sf_str_part(r->path, 0, 80)));
     if (sf_str_starts(r->path, SF_STR(SF_TEMPO_PACKAGE)))
-        return refuse(call, SF_COUNT_REJECT_CONTENT_TYPE, sf_status_content_type,
-                      "gRPC needs HTTP/2 and content-type application/grpc; plain HTTP asks "
-                      "/api/search");
+        return router_refuse(call, SF_COUNT_REJECT_CONTENT_TYPE, sf_status_content_type,
+                             "gRPC needs HTTP/2 and content-type application/grpc; plain HTTP asks "
+                             "/api/search");
     if (sf_str_starts(r->path, SF_STR(SF_OTLP_PACKAGE)))
-        return refuse(call, SF_COUNT_REJECT_CONTENT_TYPE, sf_status_content_type,
-                      "gRPC needs HTTP/2 and content-type application/grpc; plain HTTP goes to "
-                      "/v1/traces");
+        return router_refuse(
+            call, SF_COUNT_REJECT_CONTENT_TYPE, sf_status_content_type,
+            "gRPC needs HTTP/2 and content-type application/grpc; plain HTTP goes to "
+            "/v1/traces");
     const char *nearest = nearest_path(r->path);
-    return refuse(call, SF_COUNT_REJECT_NO_ROUTE, sf_status_no_route, "no such path: %.*s%s%s",
-                  SF_STR_ARG(sf_str_part(r->path, 0, 100)), nearest ? "; did you mean " : "",
-                  nearest ? nearest : "");
+    return router_refuse(call, SF_COUNT_REJECT_NO_ROUTE, sf_status_no_route,
+                         "no such path: %.*s%s%s", SF_STR_ARG(sf_str_part(r->path, 0, 100)),
+                         nearest ? "; did you mean " : "", nearest ? nearest : "");
 }
 
 /* A second between two: strangers must not fill the log. */
@@ -214,7 +216,7 @@ static bool may_warn(struct sf_service *s)
 }
 
 /* Without the port: the same peer again is the same line, which the log counts. */
-static sf_str host_of(const char *peer)
+static sf_str router_host_of(const char *peer)
 {
     sf_str text = sf_str_from(peer ? peer : "?");
     size_t len = text.len;
@@ -237,10 +239,10 @@ static bool admit_path(struct sf_call *call)
     if (!m.route) {
         sf_response_header(call->response, "allow", sf_str_from(m.methods));
         if (sf_str_eq(r->path, SF_STR("/")))
-            return refuse(call, SF_COUNT_REJECT_METHOD, sf_status_bad_method,
-                          "nothing is sent to /; OTLP traces go to /v1/traces");
-        return refuse(call, SF_COUNT_REJECT_METHOD, sf_status_bad_method, "%.*s takes %s",
-                      SF_STR_ARG(sf_str_part(r->path, 0, 100)), m.methods);
+            return router_refuse(call, SF_COUNT_REJECT_METHOD, sf_status_bad_method,
+                                 "nothing is sent to /; OTLP traces go to /v1/traces");
+        return router_refuse(call, SF_COUNT_REJECT_METHOD, sf_status_bad_method, "%.*s takes %s",
+                             SF_STR_ARG(sf_str_part(r->path, 0, 100)), m.methods);
     }
     call->route = m.route;
     call->arg = m.arg;
@@ -266,11 +268,11 @@ static bool admit_host(struct sf_call *call)
         sf_service_say(s, SF_SAY_WARN,
                        "serve: refused a request for the host %.*s; if that is this server, add "
                        "it to server.hosts peer=%.*s",
-                       SF_STR_ARG(host), SF_STR_ARG(host_of(r->peer)));
-    return refuse(call, SF_COUNT_REJECT_DENIED, sf_status_misdirected,
-                  "this server does not go by the name %.*s; if it does, add the name to "
-                  "server.hosts in its configuration",
-                  SF_STR_ARG(host));
+                       SF_STR_ARG(host), SF_STR_ARG(router_host_of(r->peer)));
+    return router_refuse(call, SF_COUNT_REJECT_DENIED, sf_status_misdirected,
+                         "this server does not go by the name %.*s; if it does, add the name to "
+                         "server.hosts in its configuration",
+                         SF_STR_ARG(host));
 }
 
 /* A page may be shown and linked to from everywhere; what changes or reads data may not be
@@ -280,30 +282,33 @@ static bool admit_page(struct sf_call *call)
     if (call->route->scope == 0 || !sf_origin_is_foreign(call->service, call->request))
         return true;
     sf_str origin = sf_request_header(call->request, SF_STR("origin"));
-    return refuse(call, SF_COUNT_REJECT_DENIED, sf_status_denied,
-                  "a page of another origin (%.*s) asks for this; if it may, add its origin to "
-                  "cors.origins in the configuration",
-                  SF_STR_ARG(origin.len ? sf_str_part(origin, 0, 100) : SF_STR("not named")));
+    return router_refuse(
+        call, SF_COUNT_REJECT_DENIED, sf_status_denied,
+        "a page of another origin (%.*s) asks for this; if it may, add its origin to "
+        "cors.origins in the configuration",
+        SF_STR_ARG(origin.len ? sf_str_part(origin, 0, 100) : SF_STR("not named")));
 }
 
 static bool admit_body_kind(struct sf_call *call)
 {
     const struct sf_request *r = call->request;
     if (call->route->needs_json && !sf_str_ieq(r->content_type, SF_STR("application/json")))
-        return refuse(call, SF_COUNT_REJECT_CONTENT_TYPE, sf_status_content_type,
-                      "this call changes data: send it with content-type application/json, also "
-                      "when there is no body");
+        return router_refuse(
+            call, SF_COUNT_REJECT_CONTENT_TYPE, sf_status_content_type,
+            "this call changes data: send it with content-type application/json, also "
+            "when there is no body");
     if (!call->route->is_otlp)
         return true;
     if (call->form == SF_FORM_TEXT)
-        return refuse(call, SF_COUNT_REJECT_CONTENT_TYPE, sf_status_content_type,
-                      "content-type %.*s%s is not read here; use application/x-protobuf or "
-                      "application/json",
-                      SF_STR_ARG(sf_str_part(r->content_type, 0, 60)),
-                      r->content_type.len ? "" : "(none)");
+        return router_refuse(call, SF_COUNT_REJECT_CONTENT_TYPE, sf_status_content_type,
+                             "content-type %.*s%s is not read here; use application/x-protobuf or "
+                             "application/json",
+                             SF_STR_ARG(sf_str_part(r->content_type, 0, 60)),
+                             r->content_type.len ? "" : "(none)");
     if (r->coding == SF_CODING_OTHER)
-        return refuse(call, SF_COUNT_REJECT_ENCODING, sf_status_content_type,
-                      "this content encoding is not read here; use gzip, zstd, deflate or none");
+        return router_refuse(
+            call, SF_COUNT_REJECT_ENCODING, sf_status_content_type,
+            "this content encoding is not read here; use gzip, zstd, deflate or none");
     return true;
 }
 
@@ -325,20 +330,21 @@ static bool admit_caller(struct sf_call *call, struct sf_grant *grant)
     memcpy(call->caller, grant->name, sizeof(call->caller));
     if (err == SF_ERR_NOT_FOUND) {
         sf_response_header(call->response, "www-authenticate", SF_STR("Bearer"));
-        return refuse(call, SF_COUNT_REJECT_UNAUTHENTICATED, sf_status_unauthenticated, "%s",
-                      why.text);
+        return router_refuse(call, SF_COUNT_REJECT_UNAUTHENTICATED, sf_status_unauthenticated, "%s",
+                             why.text);
     }
     if (err)
-        return refuse(call, SF_COUNT_REJECT_DENIED, sf_status_of(err), "%s", why.text);
+        return router_refuse(call, SF_COUNT_REJECT_DENIED, sf_status_of(err), "%s", why.text);
     if (!(grant->scopes & route->scope))
-        return refuse(call, SF_COUNT_REJECT_DENIED, sf_status_denied,
-                      "this token may not %s; use one with the scope %s",
-                      route->scope == SF_MAY_ADMIN ? "administer" : scope_name(route->scope),
-                      scope_name(route->scope));
+        return router_refuse(call, SF_COUNT_REJECT_DENIED, sf_status_denied,
+                             "this token may not %s; use one with the scope %s",
+                             route->scope == SF_MAY_ADMIN ? "administer" : scope_name(route->scope),
+                             scope_name(route->scope));
     if (route->scope == SF_MAY_ADMIN && !route->has_tenant && grant->tenants.len)
-        return refuse(call, SF_COUNT_REJECT_DENIED, sf_status_denied,
-                      "this call is about the whole server; use a token that is not bound to "
-                      "tenants");
+        return router_refuse(
+            call, SF_COUNT_REJECT_DENIED, sf_status_denied,
+            "this call is about the whole server; use a token that is not bound to "
+            "tenants");
     return true;
 }
 
@@ -355,12 +361,13 @@ static bool admit_params(struct sf_call *call)
                             ? SF_COUNT_UNKNOWN_PYROSCOPE
                             : SF_COUNT_UNKNOWN_TEMPO,
                         n_unknown);
-    return !err ||
-           refuse(call, err == SF_ERR_LIMIT ? SF_COUNT_REJECT_TOO_LARGE : SF_COUNT_REJECT_MALFORMED,
-                  err == SF_ERR_LIMIT         ? too_long
-                  : err == SF_ERR_UNSUPPORTED ? unsupported
-                                              : sf_status_of(err),
-                  "%s", why.text);
+    return !err || router_refuse(call,
+                                 err == SF_ERR_LIMIT ? SF_COUNT_REJECT_TOO_LARGE
+                                                     : SF_COUNT_REJECT_MALFORMED,
+                                 err == SF_ERR_LIMIT         ? too_long
+                                 : err == SF_ERR_UNSUPPORTED ? unsupported
+                                                             : sf_status_of(err),
+                                 "%s", why.text);
 }
 
 /* A token bound to one tenant need not say which. */
@@ -376,9 +383,10 @@ static bool take_tenant(struct sf_call *call, const struct sf_grant *grant)
         header = (sf_str){call->own_tenant, own.len};
     }
     if (header.len == 0)
-        return refuse(call, SF_COUNT_REJECT_TENANT, sf_status_unauthenticated, "no org id");
+        return router_refuse(call, SF_COUNT_REJECT_TENANT, sf_status_unauthenticated, "no org id");
     if (sf_tenant_check(header, call->route->scope == SF_MAY_READ, &why))
-        return refuse(call, SF_COUNT_REJECT_TENANT, sf_status_of(SF_ERR_INPUT), "%s", why.text);
+        return router_refuse(call, SF_COUNT_REJECT_TENANT, sf_status_of(SF_ERR_INPUT), "%s",
+                             why.text);
     call->tenant = header;
     return true;
 }
@@ -392,10 +400,10 @@ static bool admit_tenant(struct sf_call *call, const struct sf_grant *grant)
         return false;
     if (sf_auth_has_tenants(grant, call->tenant))
         return true;
-    return refuse(call, SF_COUNT_REJECT_TENANT, sf_status_denied,
-                  "this token is not of the tenant %.*s%s",
-                  SF_STR_ARG(sf_str_part(call->tenant, 0, 60)),
-                  call->service->has_tenancy ? "" : " (tenancy.enabled is off)");
+    return router_refuse(call, SF_COUNT_REJECT_TENANT, sf_status_denied,
+                         "this token is not of the tenant %.*s%s",
+                         SF_STR_ARG(sf_str_part(call->tenant, 0, 60)),
+                         call->service->has_tenancy ? "" : " (tenancy.enabled is off)");
 }
 
 static struct sf_queue *queue_of(struct sf_service *s, enum sf_route_class class)
@@ -410,9 +418,10 @@ static struct sf_queue *queue_of(struct sf_service *s, enum sf_route_class class
 
 static bool refuse_full_queue(struct sf_call *call)
 {
-    return refuse(call, SF_COUNT_REJECT_QUEUE_FULL, sf_status_overloaded,
-                  "too many requests are waiting %s; retry",
-                  call->route->class == SF_CLASS_CONTROL ? "for an answer" : "to be decoded");
+    return router_refuse(call, SF_COUNT_REJECT_QUEUE_FULL, sf_status_overloaded,
+                         "too many requests are waiting %s; retry",
+                         call->route->class == SF_CLASS_CONTROL ? "for an answer"
+                                                                : "to be decoded");
 }
 
 static struct sf_lane *lane_of(const struct sf_call *call)
@@ -442,13 +451,13 @@ static bool admit_under_load(struct sf_call *call)
         return true;
     sf_service_count_shed(s, call->tenant, is_spans ? SF_SHED_SPANS : SF_SHED_PROFILES);
     if (level == SF_PRESSURE_REFUSE)
-        return refuse(call, SF_COUNT_REJECT_DISK, sf_status_of(SF_ERR_FULL),
-                      "writes are refused just now; /ready says why");
+        return router_refuse(call, SF_COUNT_REJECT_DISK, sf_status_of(SF_ERR_FULL),
+                             "writes are refused just now; /ready says why");
     if (is_full)
         return refuse_full_queue(call);
-    return refuse(call, SF_COUNT_REJECT_PRESSURE, sf_status_overloaded,
-                  "the server is under load and takes %s; retry",
-                  is_spans ? "half of the requests" : "no profiles just now");
+    return router_refuse(call, SF_COUNT_REJECT_PRESSURE, sf_status_overloaded,
+                         "the server is under load and takes %s; retry",
+                         is_spans ? "half of the requests" : "no profiles just now");
 }
 
 static bool admit_work(struct sf_call *call)
@@ -463,8 +472,8 @@ static bool admit_work(struct sf_call *call)
         return true;
     const char *unready = sf_service_unready(s, room);
     if (unready || !store)
-        return refuse(call, SF_COUNT_REJECT_NOT_READY, sf_status_unavailable, "%s",
-                      unready ? unready : "starting");
+        return router_refuse(call, SF_COUNT_REJECT_NOT_READY, sf_status_unavailable, "%s",
+                             unready ? unready : "starting");
     if (class != SF_CLASS_INGEST)
         return true;
     if (!admit_under_load(call))
@@ -531,8 +540,8 @@ static void wait_in_lane(struct sf_lane *lane, struct sf_call *call)
     enum sf_err err = sf_lane_give(lane, call, &refused, &status.retry_after_s, &why);
     if (!err)
         return;
-    refuse(refused, SF_COUNT_REJECT_QUEUE_FULL, err == SF_ERR_BUSY ? status : sf_status_unavailable,
-           "%s", why.text);
+    router_refuse(refused, SF_COUNT_REJECT_QUEUE_FULL,
+                  err == SF_ERR_BUSY ? status : sf_status_unavailable, "%s", why.text);
     sf_call_finish(refused);
 }
 
@@ -562,7 +571,8 @@ void sf_router_on_fault(void *arg, enum sf_listen_fault kind, const char *reason
     sf_counters_add(s->counters, SF_COUNT_LISTEN_FAULTS, 1);
     /* A TLS failure is usually a configuration error, and this log is where users look for it. */
     if (kind == SF_FAULT_TLS && may_warn(s))
-        sf_service_say(s, SF_SAY_WARN, "listen: %s peer=%.*s", reason, SF_STR_ARG(host_of(peer)));
+        sf_service_say(s, SF_SAY_WARN, "listen: %s peer=%.*s", reason,
+                       SF_STR_ARG(router_host_of(peer)));
     else
         sf_service_say(s, SF_SAY_DEBUG, "listen: %s peer=%s", reason, peer ? peer : "?");
 }
@@ -611,7 +621,7 @@ void sf_router_run(struct sf_exchange *ex, struct sf_worker *worker)
 }
 
 /* False: no thread waits for the answer any more, or it would come too late; it is filled. */
-static bool is_in_time(struct sf_call *call)
+static bool router_is_in_time(struct sf_call *call)
 {
     struct sf_why why;
     int64_t deadline_ns = call->request->deadline_ns;
@@ -639,7 +649,7 @@ bool sf_router_run_next(struct sf_lane *lane, struct sf_worker *worker)
         return false;
     int64_t begin_ns = sf_clock_mono_ns();
     call->response->body.max = max_answer_len(call->service);
-    if (is_in_time(call))
+    if (router_is_in_time(call))
         sf_query_turn_run(call, worker);
     else
         sf_call_finish(call);

@@ -54,7 +54,7 @@ static const struct {
                      {"data_loss", 500},
                      {"unauthenticated", 401}};
 
-static size_t code_of(int grpc)
+static size_t status_code_of(int grpc)
 {
     return grpc > 0 && (size_t)grpc < sizeof(connect_codes) / sizeof(connect_codes[0])
                ? (size_t)grpc
@@ -104,7 +104,7 @@ void sf_status_answer(struct sf_response *r, enum sf_error_form form, struct sf_
         sf_json_write_object_end(&w);
         return;
     case SF_FORM_CONNECT:
-        r->status = connect_codes[code_of(status.grpc)].http;
+        r->status = connect_codes[status_code_of(status.grpc)].http;
         /* fall through */
     case SF_FORM_PYROSCOPE:
         r->content_type = "application/json";
@@ -113,7 +113,8 @@ void sf_status_answer(struct sf_response *r, enum sf_error_form form, struct sf_
         /* Upstream's /ingest calls a body that is too large an argument that will not do. */
         grpc = form == SF_FORM_PYROSCOPE && status.http == 413 ? SF_GRPC_INVALID_ARGUMENT
                                                                : status.grpc;
-        sf_json_write_key_str(&w, SF_STR("code"), sf_str_from(connect_codes[code_of(grpc)].name));
+        sf_json_write_key_str(&w, SF_STR("code"),
+                              sf_str_from(connect_codes[status_code_of(grpc)].name));
         sf_json_write_key_str(&w, SF_STR("message"), text);
         sf_json_write_object_end(&w);
         return;

@@ -24,7 +24,7 @@ enum {
 };
 static const int64_t MOST_NS = 10 * SF_NS_PER_S; /* of a trial by minutes, without a limit */
 
-static bool is_ours(const struct sf_call *call, sf_str tenant)
+static bool alert_calls_is_ours(const struct sf_call *call, sf_str tenant)
 {
     sf_str rest = call->tenant, one; /* reads may name several: a|b */
     while (sf_str_split_next(&rest, '|', &one)) {
@@ -36,12 +36,12 @@ static bool is_ours(const struct sf_call *call, sf_str tenant)
 
 static bool is_our_rule(const struct sf_call *call, const struct sf_alert_rule *rule)
 {
-    return rule->is_each || is_ours(call, rule->tenant);
+    return rule->is_each || alert_calls_is_ours(call, rule->tenant);
 }
 
 /* Of a rule for each tenant: with the first of the call's that is watched. */
-static struct sf_alert_health health_of(struct sf_alerts *a, size_t index,
-                                        const struct sf_call *call)
+static struct sf_alert_health alert_calls_health_of(struct sf_alerts *a, size_t index,
+                                                    const struct sf_call *call)
 {
     const struct sf_alert_health *h = NULL;
     sf_str rest = call->tenant, one;
@@ -55,7 +55,8 @@ static const char *state_name(enum sf_alert_state state)
     return state == SF_ALERT_FIRING ? "firing" : state == SF_ALERT_PENDING ? "pending" : "inactive";
 }
 
-static void add_alert(const struct sf_alerts *all, const struct sf_alert *a, struct sf_buf *out)
+static void alert_calls_add_alert(const struct sf_alerts *all, const struct sf_alert *a,
+                                  struct sf_buf *out)
 {
     sf_buf_print(out, "{\"labels\":");
     sf_alert_send_json_labels(a, out);
@@ -71,13 +72,13 @@ static void add_alert(const struct sf_alerts *all, const struct sf_alert *a, str
 
 /* ---- /api/v1/alerts ---- */
 
-static void add_time(struct sf_buf *out, int64_t ns)
+static void alert_calls_add_time(struct sf_buf *out, int64_t ns)
 {
     sf_time_text_add(out, (uint64_t)ns);
 }
 
 /* Labels and why, which hold names from telemetry: for a terminal. */
-static void add_names(const struct sf_alert *a, struct sf_buf *out)
+static void alert_calls_add_names(const struct sf_alert *a, struct sf_buf *out)
 {
     sf_buf_add_u8(out, '{');
     sf_units_plain(out, sf_str_from(a->labels));
@@ -89,7 +90,7 @@ static void add_names(const struct sf_alert *a, struct sf_buf *out)
     sf_buf_add_u8(out, '\n');
 }
 
-static void list_text(struct sf_alerts *a, struct sf_call *call, struct sf_buf *out)
+static void alert_calls_list_text(struct sf_alerts *a, struct sf_call *call, struct sf_buf *out)
 {
     size_t n_rules = 0, n_active = 0;
     for (size_t i = 0; i < a->rules->n; i++) {
@@ -99,7 +100,7 @@ static void list_text(struct sf_alerts *a, struct sf_call *call, struct sf_buf *
         if (!is_our_rule(call, rule))
             continue;
         n_rules++;
-        h = health_of(a, i, call);
+        h = alert_calls_health_of(a, i, call);
         if (h.why.text[0]) {
             sf_buf_print(out, "%-9s %.*s: %s", h.is_partial ? "partial" : "unknown",
                          SF_STR_ARG(rule->name), h.why.text);
@@ -108,16 +109,16 @@ static void list_text(struct sf_alerts *a, struct sf_call *call, struct sf_buf *
     }
     for (size_t i = 0; i < a->book.n; i++) {
         const struct sf_alert *one = &a->book.list[i];
-        if (!is_ours(call, sf_str_from(one->tenant)) || one->state == SF_ALERT_RESOLVED)
+        if (!alert_calls_is_ours(call, sf_str_from(one->tenant)) || one->state == SF_ALERT_RESOLVED)
             continue;
         n_active++;
         sf_buf_print(out, "%-9s %s since ", state_name(one->state), one->rule);
-        add_time(out, one->since_ns);
+        alert_calls_add_time(out, one->since_ns);
         sf_buf_print(out, ", value %s%.6g  ",
                      sf_alert_rules_is_estimate(a->rules, sf_str_from(one->rule)) ? SF_ESTIMATE_MARK
                                                                                   : "",
                      one->value);
-        add_names(one, out);
+        alert_calls_add_names(one, out);
     }
     if (n_rules == 0)
         sf_buf_print(out, "no rules: write some below alerts.rules in the configuration\n");
@@ -135,16 +136,17 @@ bool sf_alert_calls_list(struct sf_call *call, struct sf_worker *worker)
     sf_call_ok(call, is_text ? "text/plain; charset=utf-8" : "application/json");
     sf_mutex_lock(&a->lock);
     if (is_text) {
-        list_text(a, call, out);
+        alert_calls_list_text(a, call, out);
     } else {
         sf_buf_print(out, "{\"status\":\"success\",\"data\":{\"alerts\":[");
         for (size_t i = 0; i < a->book.n; i++) {
             const struct sf_alert *one = &a->book.list[i];
-            if (one->state == SF_ALERT_RESOLVED || !is_ours(call, sf_str_from(one->tenant)))
+            if (one->state == SF_ALERT_RESOLVED ||
+                !alert_calls_is_ours(call, sf_str_from(one->tenant)))
                 continue;
             if (n++)
                 sf_buf_add_u8(out, ',');
-            add_alert(a, one, out);
+            alert_calls_add_alert(a, one, out);
         }
         sf_buf_print(out, "]}}");
     }
@@ -165,14 +167,14 @@ static void add_pairs(const struct sf_alert_pairs *p, struct sf_json_writer *j)
 static bool is_alert_of(const struct sf_alert *a, const struct sf_alert_rule *rule,
                         const struct sf_call *call)
 {
-    return sf_alert_book_is_of(a, rule) && is_ours(call, sf_str_from(a->tenant));
+    return sf_alert_book_is_of(a, rule) && alert_calls_is_ours(call, sf_str_from(a->tenant));
 }
 
-static void add_rule(struct sf_alerts *a, size_t index, const struct sf_call *call,
-                     struct sf_buf *out)
+static void alert_calls_add_rule(struct sf_alerts *a, size_t index, const struct sf_call *call,
+                                 struct sf_buf *out)
 {
     const struct sf_alert_rule *rule = &a->rules->list[index];
-    const struct sf_alert_health health = health_of(a, index, call), *h = &health;
+    const struct sf_alert_health health = alert_calls_health_of(a, index, call), *h = &health;
     struct sf_json_writer j = sf_json_writer_init(out);
     struct sf_buf text = {0};
     const char *state = "inactive";
@@ -206,7 +208,7 @@ static void add_rule(struct sf_alerts *a, size_t index, const struct sf_call *ca
             continue;
         if (n++)
             sf_buf_add_u8(out, ',');
-        add_alert(a, &a->book.list[i], out);
+        alert_calls_add_alert(a, &a->book.list[i], out);
     }
     sf_buf_add_u8(out, ']');
     j.needs_comma = true;
@@ -244,7 +246,7 @@ bool sf_alert_calls_rules(struct sf_call *call, struct sf_worker *worker)
         if (!is_our_rule(call, &a->rules->list[i]))
             continue;
         sf_buf_print(out, n++ ? "," : "{\"name\":\"spanflame\",\"file\":\"alerts\",\"rules\":[");
-        add_rule(a, i, call, out);
+        alert_calls_add_rule(a, i, call, out);
     }
     if (n) {
         sf_buf_print(out,
@@ -274,23 +276,23 @@ struct trial {
     bool is_by_windows;     /* of TRACEQL: one window after the other, by one query for many */
 };
 
-static void tell(struct trial *t, const struct sf_alert *a)
+static void alert_calls_tell(struct trial *t, const struct sf_alert *a)
 {
     struct sf_json_writer j = sf_json_writer_init(&t->fired);
     if (!a->fired_ns)
         return;
     if (t->is_text) {
         sf_buf_print(&t->fired, "fired ");
-        add_time(&t->fired, a->fired_ns);
+        alert_calls_add_time(&t->fired, a->fired_ns);
         if (a->resolved_ns) {
             sf_buf_print(&t->fired, " until ");
-            add_time(&t->fired, a->resolved_ns);
+            alert_calls_add_time(&t->fired, a->resolved_ns);
         } else {
             sf_buf_print(&t->fired, " and still at the end");
         }
         sf_buf_print(&t->fired, ", value %s%.6g  ",
                      sf_alert_rule_is_estimate(t->rule) ? SF_ESTIMATE_MARK : "", a->value);
-        add_names(a, &t->fired);
+        alert_calls_add_names(a, &t->fired);
     } else {
         if (t->n_fired)
             sf_buf_add_u8(&t->fired, ',');
@@ -317,7 +319,8 @@ static void tell(struct trial *t, const struct sf_alert *a)
 }
 
 /* Of alerts that begin to fire, up to a number of them. */
-static void give_reasons(struct trial *t, const struct sf_alert_ask *ask, struct sf_query_ctx *q)
+static void alert_calls_give_reasons(struct trial *t, const struct sf_alert_ask *ask,
+                                     struct sf_query_ctx *q)
 {
     struct sf_arena before = *q->req;
     for (size_t i = 0; i < t->book.n && t->n_reasons < REASONS; i++) {
@@ -336,19 +339,20 @@ static void give_reasons(struct trial *t, const struct sf_alert_ask *ask, struct
 }
 
 /* One moment later. */
-static enum sf_err step(struct trial *t, const struct sf_alert_ask *ask, struct sf_query_ctx *q,
-                        const struct sf_alert_value *values, size_t n, struct sf_why *why)
+static enum sf_err alert_calls_step(struct trial *t, const struct sf_alert_ask *ask,
+                                    struct sf_query_ctx *q, const struct sf_alert_value *values,
+                                    size_t n, struct sf_why *why)
 {
     enum sf_err err = sf_alert_book_step(&t->book, t->rule, values, n, *ask->is_partial, ask->at_ns,
                                          why);
     if (err)
         return err;
-    give_reasons(t, ask, q);
+    alert_calls_give_reasons(t, ask, q);
     for (size_t i = 0; i < t->book.n; i++) {
         struct sf_alert *a = &t->book.list[i];
         if (a->state != SF_ALERT_RESOLVED || !a->fired_ns)
             continue;
-        tell(t, a);
+        alert_calls_tell(t, a);
         a->fired_ns = 0;
     }
     return SF_OK;
@@ -402,7 +406,7 @@ static enum sf_err run_windows(struct sf_call *call, struct sf_worker *worker, s
             ask.at_ns = at_ns;
             err = sf_alert_eval_window(&ask, &r, i, q, &values, &n, why);
             if (!err)
-                err = step(t, &ask, q, values, n, why);
+                err = alert_calls_step(t, &ask, q, values, n, why);
             t->n_moments++;
             t->last_ns = at_ns;
             at_ns += t->step_ns;
@@ -437,24 +441,25 @@ static enum sf_err run_moments(struct sf_call *call, struct sf_worker *worker, s
             continue;
         }
         if (!err)
-            err = step(t, &ask, q, values, n, why);
+            err = alert_calls_step(t, &ask, q, values, n, why);
         if (err)
             return err;
     }
     return SF_OK;
 }
 
-static enum sf_err run(struct sf_call *call, struct sf_worker *worker, struct trial *t,
-                       struct sf_query_ctx *q, struct sf_arena *scratch, struct sf_why *why)
+static enum sf_err alert_calls_run(struct sf_call *call, struct sf_worker *worker, struct trial *t,
+                                   struct sf_query_ctx *q, struct sf_arena *scratch,
+                                   struct sf_why *why)
 {
     enum sf_err err = t->is_by_windows ? run_windows(call, worker, t, q, scratch, why)
                                        : run_moments(call, worker, t, q, scratch, why);
     for (size_t i = 0; !err && i < t->book.n; i++)
-        tell(t, &t->book.list[i]);
+        alert_calls_tell(t, &t->book.list[i]);
     return err;
 }
 
-static void answer(struct sf_call *call, const struct trial *t)
+static void alert_calls_answer(struct sf_call *call, const struct trial *t)
 {
     struct sf_buf *out = &call->response->body;
     struct sf_json_writer j = sf_json_writer_init(out);
@@ -470,7 +475,7 @@ static void answer(struct sf_call *call, const struct trial *t)
             sf_buf_print(out, "; %zu of them could not be told", t->n_unknown);
         if (t->last_ns + t->step_ns <= t->to_ns) {
             sf_buf_print(out, "; then time was up, at ");
-            add_time(out, t->last_ns);
+            alert_calls_add_time(out, t->last_ns);
         }
         sf_buf_add_u8(out, '\n');
         return;
@@ -489,8 +494,9 @@ static void answer(struct sf_call *call, const struct trial *t)
     sf_buf_print(out, "[%.*s]}", SF_STR_ARG(sf_buf_str(&t->fired)));
 }
 
-static enum sf_err prepare(struct sf_call *call, struct sf_worker *worker,
-                           const struct sf_alert_rules *rules, struct trial *t, struct sf_why *why)
+static enum sf_err alert_calls_prepare(struct sf_call *call, struct sf_worker *worker,
+                                       const struct sf_alert_rules *rules, struct trial *t,
+                                       struct sf_why *why)
 {
     sf_str name = sf_params_word(call->request, "rule", &worker->arena);
     enum sf_err err = sf_params_range(call->request, sf_clock_wall_ns(), SF_NS_PER_DAY, &t->from_ns,
@@ -540,7 +546,7 @@ bool sf_alert_calls_test(struct sf_call *call, struct sf_worker *worker)
     sf_mutex_unlock(&a->lock);
     t.is_text = sf_own_form_is_text(sf_params_word(call->request, "format", &worker->arena));
     if (!err)
-        err = prepare(call, worker, rules, &t, &why);
+        err = alert_calls_prepare(call, worker, rules, &t, &why);
     if (!err && !sf_arena_init(&scratch, call->service->query_memory_len))
         err = sf_no_memory(&why, "the query");
     if (!err && t.rule->kind == SF_ALERT_WATCH) {
@@ -551,11 +557,11 @@ bool sf_alert_calls_test(struct sf_call *call, struct sf_worker *worker)
             err = sf_no_memory(&why, "the query");
     }
     if (!err)
-        err = run(call, worker, &t, &q, &scratch, &why);
+        err = alert_calls_run(call, worker, &t, &q, &scratch, &why);
     sf_watch_feed_free(t.watch);
     sf_arena_done(&scratch);
     if (!err)
-        answer(call, &t);
+        alert_calls_answer(call, &t);
     sf_alert_book_done(&t.book);
     sf_buf_done(&t.fired);
     sf_alert_rules_free(rules);

@@ -8,8 +8,8 @@
 
 enum { ROOM = 256 << 10 };
 
-static sf_str service_of(const struct sf_alert_rule *rule, const struct sf_alert *alert,
-                         struct sf_arena *req)
+static sf_str alert_capture_service_of(const struct sf_alert_rule *rule,
+                                       const struct sf_alert *alert, struct sf_arena *req)
 {
     static const char *const labels[] = {"service", "resource_service_name", "service_name"};
     sf_str service = rule->capture_service.len ? rule->capture_service : rule->service;
@@ -31,7 +31,7 @@ enum sf_err sf_alert_capture(struct sf_service *s, const struct sf_alert_rule *r
         return sf_fail(why, SF_ERR_NOT_FOUND, "profiling.control is off");
     if (!sf_arena_init(&room, ROOM))
         return sf_no_memory(why, "a capture");
-    service = service_of(rule, alert, &room);
+    service = alert_capture_service_of(rule, alert, &room);
     err = service.len
               ? sf_control_set_target_make(rule->tenant, service, SF_STR("*"), &capture.target, why)
               : sf_fail(why, SF_ERR_NOT_FOUND, "neither rule nor alert names a service");

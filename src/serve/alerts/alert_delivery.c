@@ -103,7 +103,7 @@ static void answered(void *arg, enum sf_err err, const struct sf_why *why)
 }
 
 /* What it has to learn, if that is anything. */
-static bool write_body(struct post *p, struct sf_alerts *a, int64_t now_ns)
+static bool alert_delivery_write_body(struct post *p, struct sf_alerts *a, int64_t now_ns)
 {
     struct sf_alert_sending sending = {&a->book, p->all->rules, now_ns, sf_clock_mono_ns()};
     bool is_due;
@@ -117,13 +117,13 @@ static bool write_body(struct post *p, struct sf_alerts *a, int64_t now_ns)
     return is_due;
 }
 
-static void start(struct post *p, struct sf_alerts *a, int64_t now_ns,
-                  const atomic_bool *is_stopping)
+static void alert_delivery_start(struct post *p, struct sf_alerts *a, int64_t now_ns,
+                                 const atomic_bool *is_stopping)
 {
     struct sf_why why = {0};
     enum sf_err err;
     if (p->is_under_way || (p->to.failed_ns && sf_clock_mono_ns() - p->to.failed_ns < RETRY_NS) ||
-        !write_body(p, a, now_ns))
+        !alert_delivery_write_body(p, a, now_ns))
         return;
     p->is_under_way = true;
     sf_alert_send_post(&p->to, sf_buf_bytes(&p->body), is_stopping, &p->request);
@@ -167,7 +167,7 @@ void sf_alert_delivery_run(struct sf_service *s, __attribute__((unused)) struct 
     d->service = s;
     if (is_current(d, a)) {
         for (size_t i = 0; i < d->n && bodies_len(d) < BODIES_MAX; i++)
-            start(&d->posts[i], a, now_ns, is_stopping);
+            alert_delivery_start(&d->posts[i], a, now_ns, is_stopping);
     }
     while (sf_fetches_n(d->fetches) && (now = sf_clock_mono_ns()) < until_ns &&
            !atomic_load(is_stopping))

@@ -2,7 +2,7 @@
 
 static const sf_str NOBODY = {"single-tenant", 13};
 
-static size_t find(const struct sf_alerts *a, sf_str tenant)
+static size_t alert_tenants_find(const struct sf_alerts *a, sf_str tenant)
 {
     size_t i = 0;
     while (i < a->n_watches && !sf_str_eq(tenant, sf_str_from(a->watches[i]->tenant)))
@@ -12,7 +12,7 @@ static size_t find(const struct sf_alerts *a, sf_str tenant)
 
 struct sf_watch *sf_alert_tenants_watch(struct sf_alerts *a, sf_str tenant)
 {
-    size_t at = find(a, tenant);
+    size_t at = alert_tenants_find(a, tenant);
     struct sf_watch *made;
     if (at < a->n_watches)
         return a->watches[at];
@@ -54,6 +54,6 @@ struct sf_alert_health *sf_alert_tenants_health(struct sf_alerts *a, size_t inde
         return &a->health[index];
     while (first > 0 && a->rules->list[first - 1].is_each)
         first--;
-    at = find(a, tenant);
+    at = alert_tenants_find(a, tenant);
     return at < a->n_watches ? &a->each_health[at][index - first] : NULL;
 }

@@ -35,9 +35,10 @@ static void clear_health(struct sf_alerts *a)
 }
 
 /* One of the three files; `read` takes its text. */
-static enum sf_err load(struct sf_alerts *a, const char *name,
-                        enum sf_err (*read)(struct sf_alerts *a, sf_str text, struct sf_why *why),
-                        char notice[240], struct sf_why *why)
+static enum sf_err alerts_load(struct sf_alerts *a, const char *name,
+                               enum sf_err (*read)(struct sf_alerts *a, sf_str text,
+                                                   struct sf_why *why),
+                               char notice[240], struct sf_why *why)
 {
     struct sf_file file = SF_FILE_NONE;
     struct sf_buf text = {0};
@@ -90,12 +91,12 @@ enum sf_err sf_alerts_open(struct sf_dir *dir, struct sf_alert_rules *rules, str
     a->delivery = sf_alert_delivery_new();
     if (a->health)
         clear_health(a);
-    err = a->health && a->delivery ? load(a, state_file, read_book, notice, why)
+    err = a->health && a->delivery ? alerts_load(a, state_file, read_book, notice, why)
                                    : sf_no_memory(why, "alerts");
     if (!err)
-        err = load(a, history_file, read_history, notice, why);
+        err = alerts_load(a, history_file, read_history, notice, why);
     if (!err)
-        err = load(a, silence_file, read_silences, notice, why);
+        err = alerts_load(a, silence_file, read_silences, notice, why);
     if (err)
         sf_alerts_close(a);
     else
@@ -163,7 +164,7 @@ static void mark_silenced(struct sf_alerts *a, int64_t now_ns)
 }
 
 /* Under the lock: the results are complete, and receivers may be notified. */
-static void publish(struct sf_alerts *a, int64_t now_ns)
+static void alerts_publish(struct sf_alerts *a, int64_t now_ns)
 {
     mark_silenced(a, now_ns);
     sf_alert_book_publish(&a->book);
@@ -252,7 +253,7 @@ static bool is_cut_short(const struct sf_worker *worker)
 }
 
 /* Once, when an alert begins to fire: it may cost more than the rule. */
-static void give_reasons(struct pass *p, struct sf_alert_ask *ask, struct sf_query_ctx *q)
+static void alerts_give_reasons(struct pass *p, struct sf_alert_ask *ask, struct sf_query_ctx *q)
 {
     struct sf_alerts *a = p->alerts;
     struct sf_arena before = *q->req;
@@ -279,8 +280,8 @@ static void give_reasons(struct pass *p, struct sf_alert_ask *ask, struct sf_que
     }
 }
 
-static enum sf_err judge(struct pass *p, const struct sf_alert_rule *rule, double *measured,
-                         struct sf_unread *unread, struct sf_why *why)
+static enum sf_err alerts_judge(struct pass *p, const struct sf_alert_rule *rule, double *measured,
+                                struct sf_unread *unread, struct sf_why *why)
 {
     struct sf_alerts *a = p->alerts;
     sf_str found_spans = SF_STR_NONE;
@@ -323,12 +324,12 @@ static enum sf_err judge(struct pass *p, const struct sf_alert_rule *rule, doubl
     capture_now(p, rule);
     sf_account_resume(paused);
     pin_evidence(p, &ask, &q);
-    give_reasons(p, &ask, &q);
+    alerts_give_reasons(p, &ask, &q);
     return SF_OK;
 }
 
 /* CANCELLED: nothing was judged. */
-static enum sf_err evaluate(struct pass *p, const struct sf_alert_rule *rule, size_t index)
+static enum sf_err alerts_evaluate(struct pass *p, const struct sf_alert_rule *rule, size_t index)
 {
     struct sf_alerts *a = p->alerts;
     struct sf_alert_health *h;
@@ -344,12 +345,12 @@ static enum sf_err evaluate(struct pass *p, const struct sf_alert_rule *rule, si
     sf_query_turn_open_own(p->service, rule->tenant, p->worker, begun_ns + p->service->query_ns,
                            p->is_stopping);
     err = sf_arena_init(&p->scratch, p->service->query_memory_len)
-              ? judge(p, rule, &value, &unread, &why)
+              ? alerts_judge(p, rule, &value, &unread, &why)
               : sf_no_memory(&why, "a rule");
     sf_arena_done(&p->scratch);
     err = sf_query_turn_close_own(p->worker, err, &why);
     sf_mutex_lock(&a->lock);
-    publish(a, p->now_ns);
+    alerts_publish(a, p->now_ns);
     sf_mutex_unlock(&a->lock);
     if (err == SF_ERR_CANCELLED)
         return err;
@@ -404,7 +405,7 @@ static void evaluate_each(struct pass *p)
             rule.tenant = sf_str_from(w->tenant);
             rule.is_each = false;
             rule.names_tenant = true;
-            if (evaluate(p, &rule, k) == SF_ERR_CANCELLED)
+            if (alerts_evaluate(p, &rule, k) == SF_ERR_CANCELLED)
                 break; /* its past is still being read */
         }
         if (sf_clock_mono_ns() > until_ns)
@@ -414,7 +415,7 @@ static void evaluate_each(struct pass *p)
 
 /* ---- a pass ---- */
 
-static void save(struct pass *p)
+static void alerts_save(struct pass *p)
 {
     struct sf_alerts *a = p->alerts;
     struct sf_buf text = {0};
@@ -466,28 +467,28 @@ void sf_alerts_run(struct sf_service *s, struct sf_worker *worker, int64_t now_n
     if (a->book.last_ns > now_ns || now_ns - a->book.last_ns >= a->rules->interval_ns) {
         for (size_t i = 0; i < a->rules->n && !atomic_load(is_stopping); i++) {
             if (!a->rules->list[i].is_each)
-                (void)evaluate(&p, &a->rules->list[i], i);
+                (void)alerts_evaluate(&p, &a->rules->list[i], i);
         }
         evaluate_each(&p);
         sf_mutex_lock(&a->lock);
         sf_alert_book_tidy(&a->book, a->rules, now_ns);
         a->book.last_ns = now_ns;
-        publish(a, now_ns);
+        alerts_publish(a, now_ns);
         sf_alert_history_see(&a->history, &a->book, now_ns);
         sf_mutex_unlock(&a->lock);
         sf_arena_release(&worker->arena);
-        save(&p);
+        alerts_save(&p);
         save_history(&p);
     }
     sf_mutex_lock(&a->lock); /* a silence holds at once, and from the first moment after a start */
-    publish(a, now_ns);
+    alerts_publish(a, now_ns);
     sf_mutex_unlock(&a->lock);
 }
 
 /* ---- /metrics ---- */
 
-static void one(struct sf_exposition *e, const char *name, enum sf_metric_type type,
-                const char *help, uint64_t value)
+static void alerts_one(struct sf_exposition *e, const char *name, enum sf_metric_type type,
+                       const char *help, uint64_t value)
 {
     sf_exposition_family(e, name, type, help);
     sf_exposition_u64(e, NULL, 0, value);
@@ -501,14 +502,15 @@ void sf_alerts_render(struct sf_alerts *a, struct sf_exposition *e)
     sf_mutex_lock(&a->lock);
     for (size_t i = 0; i < a->book.n; i++)
         n[a->book.list[i].state]++;
-    one(e, "spanflame_alerts_rules", SF_METRIC_GAUGE, "Rules of alerts.", a->rules->n);
-    one(e, "spanflame_alerts_pending", SF_METRIC_GAUGE, "Alerts that are true, not long enough.",
-        n[SF_ALERT_PENDING]);
-    one(e, "spanflame_alerts_firing", SF_METRIC_GAUGE, "Alerts that fire.", n[SF_ALERT_FIRING]);
-    one(e, "spanflame_alerts_silences", SF_METRIC_GAUGE,
-        "Silences, those that are over for less "
-        "than a day included.",
-        a->silences.n);
+    alerts_one(e, "spanflame_alerts_rules", SF_METRIC_GAUGE, "Rules of alerts.", a->rules->n);
+    alerts_one(e, "spanflame_alerts_pending", SF_METRIC_GAUGE,
+               "Alerts that are true, not long enough.", n[SF_ALERT_PENDING]);
+    alerts_one(e, "spanflame_alerts_firing", SF_METRIC_GAUGE, "Alerts that fire.",
+               n[SF_ALERT_FIRING]);
+    alerts_one(e, "spanflame_alerts_silences", SF_METRIC_GAUGE,
+               "Silences, those that are over for less "
+               "than a day included.",
+               a->silences.n);
     sf_exposition_family(e, "spanflame_alert_rule_value", SF_METRIC_GAUGE,
                          "What a rule of the kinds share, amount, change, ledger and coverage "
                          "measured last: a share of 1, or ns, bytes, a number.");
@@ -518,29 +520,32 @@ void sf_alerts_render(struct sf_alerts *a, struct sf_exposition *e)
         if (!isnan(a->health[i].value))
             sf_exposition_f64(e, labels, 2, a->health[i].value);
     }
-    one(e, "spanflame_alerts_evaluations", SF_METRIC_COUNTER, "Evaluations of rules.",
-        a->n_evaluations);
-    one(e, "spanflame_alerts_evaluation_failures", SF_METRIC_COUNTER,
-        "Evaluations of rules that failed; the alerts stay as they were.", a->n_failed);
-    one(e, "spanflame_alerts_evaluations_partial", SF_METRIC_COUNTER,
+    alerts_one(e, "spanflame_alerts_evaluations", SF_METRIC_COUNTER, "Evaluations of rules.",
+               a->n_evaluations);
+    alerts_one(e, "spanflame_alerts_evaluation_failures", SF_METRIC_COUNTER,
+               "Evaluations of rules that failed; the alerts stay as they were.", a->n_failed);
+    alerts_one(
+        e, "spanflame_alerts_evaluations_partial", SF_METRIC_COUNTER,
         "Evaluations of rules over blocks that could not all be read; nothing is resolved by them.",
         a->n_partial);
-    one(e, "spanflame_alerts_dropped", SF_METRIC_COUNTER,
-        "Alerts left out because a rule had too many, counted in each evaluation.",
-        a->book.n_dropped);
-    one(e, "spanflame_alerts_pinned", SF_METRIC_COUNTER,
-        "Traces that alerts pinned when they began to fire.", a->n_pinned);
-    one(e, "spanflame_alerts_unwatched", SF_METRIC_COUNTER,
+    alerts_one(e, "spanflame_alerts_dropped", SF_METRIC_COUNTER,
+               "Alerts left out because a rule had too many, counted in each evaluation.",
+               a->book.n_dropped);
+    alerts_one(e, "spanflame_alerts_pinned", SF_METRIC_COUNTER,
+               "Traces that alerts pinned when they began to fire.", a->n_pinned);
+    alerts_one(
+        e, "spanflame_alerts_unwatched", SF_METRIC_COUNTER,
         "Services that the built-in alerts left out because there were too many, counted in each "
         "minute.",
         a->n_unwatched);
-    one(e, "spanflame_alerts_unwatched_tenants", SF_METRIC_GAUGE,
-        "Tenants that the built-in alerts leave out because there are too many.",
-        a->n_unwatched_tenants);
-    one(e, "spanflame_alerts_captures", SF_METRIC_COUNTER,
-        "Captures that alerts asked for when they began to fire.", a->n_captured);
-    one(e, "spanflame_alerts_sent", SF_METRIC_COUNTER, "Alerts that receivers took.", a->n_sent);
-    one(e, "spanflame_alerts_send_failures", SF_METRIC_COUNTER,
-        "Requests to receivers that failed.", a->n_send_failed);
+    alerts_one(e, "spanflame_alerts_unwatched_tenants", SF_METRIC_GAUGE,
+               "Tenants that the built-in alerts leave out because there are too many.",
+               a->n_unwatched_tenants);
+    alerts_one(e, "spanflame_alerts_captures", SF_METRIC_COUNTER,
+               "Captures that alerts asked for when they began to fire.", a->n_captured);
+    alerts_one(e, "spanflame_alerts_sent", SF_METRIC_COUNTER, "Alerts that receivers took.",
+               a->n_sent);
+    alerts_one(e, "spanflame_alerts_send_failures", SF_METRIC_COUNTER,
+               "Requests to receivers that failed.", a->n_send_failed);
     sf_mutex_unlock(&a->lock);
 }

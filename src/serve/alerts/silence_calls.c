@@ -13,7 +13,7 @@
 enum { USUAL_EVENTS = 100 };
 static const int64_t KEPT_NS = SF_NS_PER_DAY; /* behind its end */
 
-static bool is_ours(const struct sf_call *call, sf_str tenant)
+static bool silence_calls_is_ours(const struct sf_call *call, sf_str tenant)
 {
     sf_str rest = call->tenant, one; /* reads may name several: a|b */
     while (sf_str_split_next(&rest, '|', &one)) {
@@ -23,7 +23,7 @@ static bool is_ours(const struct sf_call *call, sf_str tenant)
     return false;
 }
 
-static void say(struct sf_call *call, const char *what, const char *id)
+static void silence_calls_say(struct sf_call *call, const char *what, const char *id)
 {
     sf_service_say(call->service, SF_SAY_INFO, "alerts: %s by=%s peer=%s tenant=%.*s id=%s", what,
                    call->caller[0] ? call->caller : "-", call->request->peer,
@@ -31,7 +31,7 @@ static void say(struct sf_call *call, const char *what, const char *id)
 }
 
 /* The text is made under the lock, the file written outside it. */
-static enum sf_err save(struct sf_alerts *a, struct sf_buf *text, struct sf_why *why)
+static enum sf_err silence_calls_save(struct sf_alerts *a, struct sf_buf *text, struct sf_why *why)
 {
     enum sf_err err = sf_buf_ok(text) ? sf_alerts_save_silences(a, text, why)
                                       : sf_no_memory(why, "silences");
@@ -64,7 +64,7 @@ bool sf_silence_calls_post(struct sf_call *call, struct sf_worker *worker)
     sf_counters_add(call->service->counters, SF_COUNT_REDACTIONS, a->silences.n_redacted);
     sf_mutex_unlock(&a->lock);
     if (!err) {
-        err = save(a, &text, &why);
+        err = silence_calls_save(a, &text, &why);
         if (err) { /* what is in memory is what is on the disk */
             sf_mutex_lock(&a->lock);
             sf_silence_book_remove(&a->silences, id);
@@ -73,7 +73,7 @@ bool sf_silence_calls_post(struct sf_call *call, struct sf_worker *worker)
     }
     if (err)
         return sf_call_fail(call, err, &why);
-    say(call, "silenced", id);
+    silence_calls_say(call, "silenced", id);
     sf_call_ok(call, "application/json");
     sf_buf_print(&call->response->body, "{\"silenceID\":\"%s\"}", id);
     return true;
@@ -96,7 +96,7 @@ bool sf_silence_calls_delete(struct sf_call *call, struct sf_worker *worker)
         sf_silence_book_write(&a->silences, &text);
     sf_mutex_unlock(&a->lock);
     if (!err) {
-        err = save(a, &text, &why);
+        err = silence_calls_save(a, &text, &why);
         if (err) {
             sf_mutex_lock(&a->lock);
             sf_silence_book_set_end(&a->silences, call->arg, end_ns);
@@ -105,7 +105,7 @@ bool sf_silence_calls_delete(struct sf_call *call, struct sf_worker *worker)
     }
     if (err)
         return sf_call_fail(call, err, &why);
-    say(call, "silence ended", id);
+    silence_calls_say(call, "silence ended", id);
     sf_call_ok(call, "application/json");
     sf_buf_print(&call->response->body, "{}");
     return true;
@@ -121,7 +121,7 @@ bool sf_silence_calls_list(struct sf_call *call, struct sf_worker *worker)
     sf_json_write_array(&j);
     sf_mutex_lock(&a->lock);
     for (size_t i = a->silences.n; i-- > 0;) {
-        if (is_ours(call, a->silences.list[i].tenant))
+        if (silence_calls_is_ours(call, a->silences.list[i].tenant))
             sf_silence_book_json(&a->silences.list[i], now_ns, &j);
     }
     sf_mutex_unlock(&a->lock);
@@ -181,7 +181,7 @@ bool sf_silence_calls_history(struct sf_call *call, struct sf_worker *worker)
     sf_mutex_lock(&a->lock);
     for (size_t i = a->history.n; i-- > 0;) {
         const struct sf_alert_event *e = &a->history.list[i];
-        if (!is_ours(call, sf_str_from(e->tenant)) ||
+        if (!silence_calls_is_ours(call, sf_str_from(e->tenant)) ||
             (rule.len && !sf_str_eq(rule, sf_str_from(e->rule))))
             continue;
         if (most > 0)

@@ -29,7 +29,7 @@ struct query { /* what every call needs of the store */
     struct sf_why why;
 };
 
-static enum sf_err begin(struct sf_call *call, struct sf_worker *worker, struct query *x)
+static enum sf_err jaeger_begin(struct sf_call *call, struct sf_worker *worker, struct query *x)
 {
     enum sf_err err = sf_call_query(call, worker, x->tenants, &x->q, &x->why);
     if (!err && !sf_arena_init(&x->scratch, call->service->query_memory_len))
@@ -75,7 +75,7 @@ static enum sf_err find_names(struct sf_call *call, struct query *x, struct sf_q
     return SF_OK;
 }
 
-static void add_names(struct sf_jaeger_answer *a, const struct sf_tags_result *names)
+static void jaeger_add_names(struct sf_jaeger_answer *a, const struct sf_tags_result *names)
 {
     for (uint32_t i = 0; i < names->n_values; i++)
         sf_json_write_str(&a->w, names->values[i].text);
@@ -92,7 +92,7 @@ static bool list_services(struct sf_call *call, struct sf_worker *worker, bool i
     struct query x = {0};
     struct sf_tags_result names = {0};
     struct sf_jaeger_answer a;
-    enum sf_err err = begin(call, worker, &x);
+    enum sf_err err = jaeger_begin(call, worker, &x);
     if (!err)
         err = find_names(call, &x, service_attr, NULL, &names);
     sf_arena_done(&x.scratch);
@@ -104,7 +104,7 @@ static bool list_services(struct sf_call *call, struct sf_worker *worker, bool i
         sf_json_write_key(&a.w, SF_STR("services"));
         sf_json_write_array(&a.w);
     }
-    add_names(&a, &names);
+    jaeger_add_names(&a, &names);
     if (is_v3) {
         sf_json_write_array_end(&a.w);
         sf_json_write_object_end(&a.w);
@@ -128,7 +128,7 @@ bool sf_jaeger_service_operations(struct sf_call *call, struct sf_worker *worker
     struct sf_tags_result names = {0};
     struct sf_jaeger_answer a;
     struct sf_buf filter = {0};
-    enum sf_err err = begin(call, worker, &x);
+    enum sf_err err = jaeger_begin(call, worker, &x);
     sf_buf_add_str(&filter, SF_STR("{ resource.service.name = "));
     sf_query_text_literal(&filter, call->arg);
     sf_buf_add_str(&filter, SF_STR(" }"));
@@ -139,7 +139,7 @@ bool sf_jaeger_service_operations(struct sf_call *call, struct sf_worker *worker
     if (err)
         return sf_jaeger_answer_fail(call, false, err, &x.why, SF_STR_NONE);
     a = sf_jaeger_answer_begin(call, false);
-    add_names(&a, &names);
+    jaeger_add_names(&a, &names);
     return sf_jaeger_answer_end(&a);
 }
 
@@ -195,7 +195,7 @@ static bool list_operations(struct sf_call *call, struct sf_worker *worker, bool
                            &ask.kind);
     err = check_operations_ask(&ask, &x.why);
     if (!err)
-        err = begin(call, worker, &x);
+        err = jaeger_begin(call, worker, &x);
     if (!err) {
         a = sf_jaeger_answer_begin(call, is_v3);
         if (is_v3) {
@@ -230,8 +230,8 @@ bool sf_jaeger_v3_operations(struct sf_call *call, struct sf_worker *worker)
 
 /* Adds the next trace, whose rows are returned before the one after it; *out_is_found tells if
  * there is one. LIMIT: it does not fit. */
-static enum sf_err add_trace(struct sf_call *call, struct query *x, struct sf_traces *traces,
-                             struct sf_jaeger_answer *a, bool *out_is_found)
+static enum sf_err jaeger_add_trace(struct sf_call *call, struct query *x, struct sf_traces *traces,
+                                    struct sf_jaeger_answer *a, bool *out_is_found)
 {
     struct sf_trace trace = {0};
     size_t mark = x->q.req->at, tail = x->q.req->tail;
@@ -266,13 +266,13 @@ static enum sf_err add_trace_of(struct sf_call *call, struct query *x, sf_trace_
     struct sf_trace_ask ask = {.id = id};
     struct sf_traces traces;
     sf_traces_start(&traces, store_of(call), &ask, 1, false, &x->q);
-    enum sf_err err = add_trace(call, x, &traces, a, out_is_found);
+    enum sf_err err = jaeger_add_trace(call, x, &traces, a, out_is_found);
     sf_traces_done(&traces);
     return err;
 }
 
-static enum sf_err find_traces(struct sf_call *call, struct query *x,
-                               const struct sf_jaeger_ask *ask, struct sf_search_result *out)
+static enum sf_err jaeger_find_traces(struct sf_call *call, struct query *x,
+                                      const struct sf_jaeger_ask *ask, struct sf_search_result *out)
 {
     struct sf_search search = {.from_ns = ask->from_ns,
                                .to_ns = ask->to_ns,
@@ -286,11 +286,11 @@ static enum sf_err find_traces(struct sf_call *call, struct query *x,
     return sf_search_run(store_of(call), &search, &x->q, out, &x->why);
 }
 
-static enum sf_err add_found(struct sf_call *call, struct query *x, const struct sf_jaeger_ask *ask,
-                             struct sf_jaeger_answer *a)
+static enum sf_err jaeger_add_found(struct sf_call *call, struct query *x,
+                                    const struct sf_jaeger_ask *ask, struct sf_jaeger_answer *a)
 {
     struct sf_search_result found = {0};
-    enum sf_err err = find_traces(call, x, ask, &found);
+    enum sf_err err = jaeger_find_traces(call, x, ask, &found);
     struct sf_trace_ask *asks = sf_arena_new_n(x->q.req, found.n_traces + 1u, sizeof(*asks));
     struct sf_traces traces;
     bool is_there;
@@ -302,7 +302,7 @@ static enum sf_err add_found(struct sf_call *call, struct query *x, const struct
         asks[i].id = found.traces[i].id;
     sf_traces_start(&traces, store_of(call), asks, found.n_traces, false, &x->q);
     for (uint32_t i = 0; !err && i < found.n_traces; i++)
-        err = add_trace(call, x, &traces, a, &is_there);
+        err = jaeger_add_trace(call, x, &traces, a, &is_there);
     sf_traces_done(&traces);
     if ((err == SF_ERR_LIMIT || err == SF_ERR_DEADLINE) && a->n) {
         sf_jaeger_answer_error(a, sf_status_of(err).http, sf_str_from(x->why.text), SF_STR_NONE);
@@ -344,19 +344,19 @@ static void close_result(struct sf_jaeger_answer *a)
     sf_json_write_object_end(&a->w);
 }
 
-static bool search(struct sf_call *call, struct sf_worker *worker, bool is_v3)
+static bool jaeger_search(struct sf_call *call, struct sf_worker *worker, bool is_v3)
 {
     struct query x = {0};
     struct sf_jaeger_ask ask = {0};
     struct sf_jaeger_answer a = {0};
-    enum sf_err err = begin(call, worker, &x);
+    enum sf_err err = jaeger_begin(call, worker, &x);
     if (!err)
         err = sf_jaeger_ask_params(call->request, is_v3, x.q.req, &ask, &x.why);
     if (!err) {
         a = sf_jaeger_answer_begin(call, is_v3);
         if (is_v3)
             open_result(&a);
-        err = ask.n_ids ? add_by_ids(call, &x, &ask, &a) : add_found(call, &x, &ask, &a);
+        err = ask.n_ids ? add_by_ids(call, &x, &ask, &a) : jaeger_add_found(call, &x, &ask, &a);
     }
     if (!err && is_v3)
         close_result(&a);
@@ -370,12 +370,12 @@ static bool search(struct sf_call *call, struct sf_worker *worker, bool is_v3)
 
 bool sf_jaeger_traces(struct sf_call *call, struct sf_worker *worker)
 {
-    return search(call, worker, false);
+    return jaeger_search(call, worker, false);
 }
 
 bool sf_jaeger_v3_traces(struct sf_call *call, struct sf_worker *worker)
 {
-    return search(call, worker, true);
+    return jaeger_search(call, worker, true);
 }
 
 static bool one_trace(struct sf_call *call, struct sf_worker *worker, bool is_v3)
@@ -386,7 +386,7 @@ static bool one_trace(struct sf_call *call, struct sf_worker *worker, bool is_v3
     bool is_there = false;
     enum sf_err err = sf_params_trace_id(call->arg, &id, &x.why);
     if (!err)
-        err = begin(call, worker, &x);
+        err = jaeger_begin(call, worker, &x);
     if (!err) {
         a = sf_jaeger_answer_begin(call, is_v3);
         sf_long_answer_begin(call, &x.q);
@@ -442,7 +442,7 @@ bool sf_jaeger_dependencies(struct sf_call *call, struct sf_worker *worker)
     int64_t from_ns = 0, to_ns = 0;
     enum sf_err err = read_dependencies_ask(call->request, &from_ns, &to_ns, &x.why);
     if (!err)
-        err = begin(call, worker, &x);
+        err = jaeger_begin(call, worker, &x);
     if (!err && x.q.n_tenants)
         err = sf_dependencies_get(store_of(call), from_ns, to_ns, &x.q, &x.scratch, &found, &x.why);
     sf_arena_done(&x.scratch);

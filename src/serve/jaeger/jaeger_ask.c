@@ -59,7 +59,7 @@ static void add_equal(struct sf_buf *out, const char *scope, sf_str key, sf_str 
     }
 }
 
-static void add_tag(struct sf_jaeger_ask *a, sf_str key, sf_str val)
+static void jaeger_ask_add_tag(struct sf_jaeger_ask *a, sf_str key, sf_str val)
 {
     static const char *const scopes[] = {"span", "resource", "event"};
     if (add_known_tag(&a->query, key, val))
@@ -94,7 +94,7 @@ static enum sf_err add_json_tags(struct sf_jaeger_ask *a, sf_str text, struct sf
             sf_json_fault(&j, n > MAX_TAGS ? "too many tags" : "values must be strings");
             break;
         }
-        add_tag(a, key, sf_json_str(&j));
+        jaeger_ask_add_tag(a, key, sf_json_str(&j));
     }
     if (sf_json_ok(&j))
         (void)sf_json_end(&j);
@@ -109,7 +109,7 @@ static enum sf_err add_pair_tag(struct sf_jaeger_ask *a, sf_str pair, struct sf_
         return sf_fail(why, SF_ERR_INPUT,
                        "malformed 'tag' parameter, expecting key:value, received: %.*s",
                        SF_STR_ARG(sf_str_part(pair, 0, 60)));
-    add_tag(a, sf_str_part(pair, 0, at), sf_str_from_at(pair, at + 1));
+    jaeger_ask_add_tag(a, sf_str_part(pair, 0, at), sf_str_from_at(pair, at + 1));
     return SF_OK;
 }
 
@@ -164,7 +164,8 @@ static enum meaning meaning_of(sf_str name, bool is_v3)
     return NOTHING;
 }
 
-static enum sf_err read_time(sf_str name, sf_str val, int64_t *out_ns, struct sf_why *why)
+static enum sf_err jaeger_ask_read_time(sf_str name, sf_str val, int64_t *out_ns,
+                                        struct sf_why *why)
 {
     if (sf_time_text_parse(val, sf_clock_wall_ns(), out_ns))
         return SF_OK;
@@ -172,8 +173,8 @@ static enum sf_err read_time(sf_str name, sf_str val, int64_t *out_ns, struct sf
                    SF_STR_ARG(name), SF_STR_ARG(sf_str_part(val, 0, 60)));
 }
 
-static enum sf_err add_duration(struct sf_jaeger_ask *a, sf_str name, sf_str val, const char *op,
-                                struct sf_why *why)
+static enum sf_err jaeger_ask_add_duration(struct sf_jaeger_ask *a, sf_str name, sf_str val,
+                                           const char *op, struct sf_why *why)
 {
     int64_t ns;
     if (!sf_params_parse_duration(val, &ns))
@@ -183,14 +184,15 @@ static enum sf_err add_duration(struct sf_jaeger_ask *a, sf_str name, sf_str val
     return SF_OK;
 }
 
-static enum sf_err add_id(struct sf_jaeger_ask *a, sf_str val, struct sf_why *why)
+static enum sf_err jaeger_ask_add_id(struct sf_jaeger_ask *a, sf_str val, struct sf_why *why)
 {
     if (a->n_ids == SF_JAEGER_IDS_MAX)
         return sf_fail(why, SF_ERR_INPUT, "more than %d trace ids", SF_JAEGER_IDS_MAX);
     return sf_params_trace_id(val, &a->ids[a->n_ids++], why);
 }
 
-static enum sf_err read_limit(struct sf_jaeger_ask *a, sf_str name, sf_str val, struct sf_why *why)
+static enum sf_err jaeger_ask_read_limit(struct sf_jaeger_ask *a, sf_str name, sf_str val,
+                                         struct sf_why *why)
 {
     if (!sf_str_to_u64(val, &a->limit) || a->limit == 0 || a->limit > MAX_LIMIT)
         return sf_fail(why, SF_ERR_INPUT, "unable to parse param '%.*s': 1 to %d, received %.*s",
@@ -198,8 +200,8 @@ static enum sf_err read_limit(struct sf_jaeger_ask *a, sf_str name, sf_str val, 
     return SF_OK;
 }
 
-static enum sf_err read_one(struct sf_jaeger_ask *a, enum meaning meaning, sf_str name, sf_str val,
-                            struct sf_arena *req, struct sf_why *why)
+static enum sf_err jaeger_ask_read_one(struct sf_jaeger_ask *a, enum meaning meaning, sf_str name,
+                                       sf_str val, struct sf_arena *req, struct sf_why *why)
 {
     switch (meaning) {
     case SERVICE:
@@ -207,14 +209,14 @@ static enum sf_err read_one(struct sf_jaeger_ask *a, enum meaning meaning, sf_st
         sf_buf_print(&a->query, " && %s = ", meaning == SERVICE ? "resource.service.name" : "name");
         sf_query_text_literal(&a->query, val);
         return SF_OK;
-    case START: return read_time(name, val, &a->from_ns, why);
-    case END: return read_time(name, val, &a->to_ns, why);
-    case LIMIT: return read_limit(a, name, val, why);
-    case MIN_DURATION: return add_duration(a, name, val, ">=", why);
-    case MAX_DURATION: return add_duration(a, name, val, "<=", why);
+    case START: return jaeger_ask_read_time(name, val, &a->from_ns, why);
+    case END: return jaeger_ask_read_time(name, val, &a->to_ns, why);
+    case LIMIT: return jaeger_ask_read_limit(a, name, val, why);
+    case MIN_DURATION: return jaeger_ask_add_duration(a, name, val, ">=", why);
+    case MAX_DURATION: return jaeger_ask_add_duration(a, name, val, "<=", why);
     case TAG: return add_pair_tag(a, val, why);
     case TAGS: return add_json_tags(a, val, req, why);
-    case TRACE_ID: return add_id(a, val, why);
+    case TRACE_ID: return jaeger_ask_add_id(a, val, why);
     case NOTHING: break;
     }
     return SF_OK;
@@ -238,7 +240,7 @@ enum sf_err sf_jaeger_ask_params(const struct sf_request *r, bool is_v3, struct 
         if (val.len == 0 || meaning == NOTHING)
             continue;
         err = sf_arena_copy(req, sf_buf_str(&val), &kept)
-                  ? read_one(out, meaning, sf_buf_str(&name), kept, req, why)
+                  ? jaeger_ask_read_one(out, meaning, sf_buf_str(&name), kept, req, why)
                   : sf_no_room(why, "the request");
     }
     sf_buf_done(&name);

@@ -27,7 +27,8 @@ struct message {
 
 /* ---- answers ---- */
 
-static void begin_answer(struct sf_call *call, const struct message *m, struct sf_json_writer *w)
+static void mcp_begin_answer(struct sf_call *call, const struct message *m,
+                             struct sf_json_writer *w)
 {
     sf_call_ok(call, "application/json");
     *w = sf_json_writer_init(&call->response->body);
@@ -40,7 +41,7 @@ static void begin_answer(struct sf_call *call, const struct message *m, struct s
 static bool answer_error(struct sf_call *call, const struct message *m, int code, const char *words)
 {
     struct sf_json_writer w;
-    begin_answer(call, m, &w);
+    mcp_begin_answer(call, m, &w);
     sf_json_write_key(&w, SF_STR("error"));
     sf_json_write_object(&w);
     sf_json_write_key(&w, SF_STR("code"));
@@ -63,7 +64,7 @@ static bool is_known_version(sf_str version)
 }
 
 /* The JSON text of the value at hand. */
-static sf_str raw_value(struct sf_json *j)
+static sf_str mcp_raw_value(struct sf_json *j)
 {
     const char *from;
     sf_json_peek(j);
@@ -72,8 +73,8 @@ static sf_str raw_value(struct sf_json *j)
     return sf_json_ok(j) ? (sf_str){from, (size_t)(j->at - from)} : SF_STR_NONE;
 }
 
-static enum sf_err read_message(sf_str body, struct sf_arena *req, struct message *m,
-                                struct sf_why *why)
+static enum sf_err mcp_read_message(sf_str body, struct sf_arena *req, struct message *m,
+                                    struct sf_why *why)
 {
     struct sf_json j;
     sf_str key, version = SF_STR_NONE;
@@ -91,11 +92,11 @@ static enum sf_err read_message(sf_str body, struct sf_arena *req, struct messag
             if (type != SF_JSON_STRING && type != SF_JSON_NUMBER)
                 return sf_fail(why, SF_ERR_INPUT, "id must be a string or a number");
             sf_buf_reset(&m->id);
-            sf_buf_add_str(&m->id, raw_value(&j));
+            sf_buf_add_str(&m->id, mcp_raw_value(&j));
         } else if (sf_str_eq(key, SF_STR("method"))) {
             m->method = sf_json_str(&j);
         } else if (sf_str_eq(key, SF_STR("params"))) {
-            m->params = raw_value(&j);
+            m->params = mcp_raw_value(&j);
         } else {
             sf_json_skip(&j);
         }
@@ -120,7 +121,7 @@ static sf_str find_param(sf_str params, const char *name, bool is_raw, struct sf
         if (!sf_str_eq(key, sf_str_from(name)))
             sf_json_skip(&j);
         else
-            out = is_raw ? raw_value(&j) : sf_json_str(&j);
+            out = is_raw ? mcp_raw_value(&j) : sf_json_str(&j);
     }
     return out;
 }
@@ -131,7 +132,7 @@ static bool initialize(struct sf_call *call, const struct message *m, struct sf_
 {
     sf_str asked = find_param(m->params, "protocolVersion", false, req);
     struct sf_json_writer w;
-    begin_answer(call, m, &w);
+    mcp_begin_answer(call, m, &w);
     sf_json_write_key(&w, SF_STR("result"));
     sf_json_write_object(&w);
     sf_json_write_key_str(&w, SF_STR("protocolVersion"),
@@ -153,7 +154,7 @@ static bool initialize(struct sf_call *call, const struct message *m, struct sf_
 static bool list_tools(struct sf_call *call, const struct message *m)
 {
     struct sf_json_writer w;
-    begin_answer(call, m, &w);
+    mcp_begin_answer(call, m, &w);
     sf_json_write_key(&w, SF_STR("result"));
     sf_json_write_object(&w);
     sf_json_write_key(&w, SF_STR("tools"));
@@ -164,7 +165,7 @@ static bool list_tools(struct sf_call *call, const struct message *m)
 }
 
 /* The longest beginning of `text` that fits and does not end inside a character. */
-static sf_str cut(sf_str text)
+static sf_str mcp_cut(sf_str text)
 {
     size_t len = SF_LIMIT_MCP_TEXT_LEN;
     if (text.len <= len)
@@ -179,7 +180,7 @@ static bool answer_text(struct sf_call *call, const struct message *m, sf_str te
 {
     struct sf_buf shown = {0};
     struct sf_json_writer w;
-    sf_str fitting = cut(text);
+    sf_str fitting = mcp_cut(text);
     sf_buf_add_str(&shown, fitting);
     if (fitting.len < text.len)
         sf_buf_print(&shown,
@@ -188,7 +189,7 @@ static bool answer_text(struct sf_call *call, const struct message *m, sf_str te
     if (!is_error)
         sf_buf_print(&shown, "\nOpen: %s://%.*s/?%.*s\n", call->request->is_tls ? "https" : "http",
                      SF_STR_ARG(call->request->authority), SF_STR_ARG(link));
-    begin_answer(call, m, &w);
+    mcp_begin_answer(call, m, &w);
     sf_json_write_key(&w, SF_STR("result"));
     sf_json_write_object(&w);
     sf_json_write_key(&w, SF_STR("content"));
@@ -232,8 +233,8 @@ static void add_notes(struct sf_call *call, bool has_counts, struct sf_buf *text
 
 /* Asks the server's own call on this thread, as if the client had: its answer's text, or its
  * error's. */
-static struct sf_buf ask(struct sf_call *call, struct sf_worker *worker,
-                         const struct sf_mcp_question *q, bool *out_is_error)
+static struct sf_buf mcp_ask(struct sf_call *call, struct sf_worker *worker,
+                             const struct sf_mcp_question *q, bool *out_is_error)
 {
     const struct sf_request *request = call->request;
     struct sf_request sub = *request;
@@ -277,7 +278,7 @@ static bool call_tool(struct sf_call *call, struct sf_worker *worker, const stru
     if (err)
         answer_text(call, m, sf_str_from(why.text), SF_STR_NONE, true);
     else {
-        text = ask(call, worker, &q, &is_error);
+        text = mcp_ask(call, worker, &q, &is_error);
         answer_text(call, m, sf_buf_str(&text), sf_buf_str(&q.link), is_error);
     }
     sf_buf_done(&text);
@@ -301,7 +302,7 @@ static bool dispatch(struct sf_call *call, struct sf_worker *worker, const struc
         return call_tool(call, worker, m);
     if (sf_str_eq(m->method, SF_STR("ping"))) {
         struct sf_json_writer w;
-        begin_answer(call, m, &w);
+        mcp_begin_answer(call, m, &w);
         sf_json_write_key(&w, SF_STR("result"));
         sf_json_write_raw(&w, SF_STR("{}"));
         sf_json_write_object_end(&w);
@@ -326,7 +327,7 @@ bool sf_mcp_handle(struct sf_call *call, struct sf_worker *worker)
         err = sf_call_body(call, SF_LIMIT_MCP_BODY_LEN, "a message", &body, &why);
     if (err)
         return sf_call_fail(call, err, &why);
-    err = read_message(body, &worker->arena, &m, &why);
+    err = mcp_read_message(body, &worker->arena, &m, &why);
     if (err)
         is_filled = answer_error(call, &m, err == SF_ERR_INPUT ? PARSE_ERROR : BAD_REQUEST,
                                  why.text);

@@ -208,8 +208,8 @@ static enum sf_err add_since(const struct argument *a, sf_str value, int64_t now
 }
 
 /* A value of the object at hand as text. False: neither text nor a number where one is wanted. */
-static bool read_value(struct sf_json *j, const struct argument *a, struct sf_arena *req,
-                       sf_str *out)
+static bool mcp_tools_read_value(struct sf_json *j, const struct argument *a, struct sf_arena *req,
+                                 sf_str *out)
 {
     enum sf_json_type type = sf_json_peek(j);
     const char *from = j->at;
@@ -268,7 +268,7 @@ static enum sf_err read_arguments(const struct sf_mcp_tool *tool, sf_str argumen
         bool is_null = sf_json_peek(&j) == SF_JSON_NULL; /* the same as left out */
         if (!a)
             return fail_unknown(tool, name, why);
-        if (!read_value(&j, a, req, &values[at]))
+        if (!mcp_tools_read_value(&j, a, req, &values[at]))
             return sf_fail(why, SF_ERR_INPUT, "%s: %s must be a %s", tool->name, a->name,
                            a->kind == NUMBER ? "number" : "string");
         if (is_seen[at])
@@ -283,7 +283,8 @@ static enum sf_err read_arguments(const struct sf_mcp_tool *tool, sf_str argumen
 }
 
 /* The view of the page with the same answer. */
-static const char *view_of(const struct sf_mcp_tool *tool, const sf_str values[MAX_ARGUMENTS])
+static const char *mcp_tools_view_of(const struct sf_mcp_tool *tool,
+                                     const sf_str values[MAX_ARGUMENTS])
 {
     for (size_t v = 0; v < MAX_VIEWS && tool->others[v].shown; v++) {
         for (size_t i = 0; i < MAX_ARGUMENTS && tool->arguments[i].name; i++) {
@@ -296,8 +297,8 @@ static const char *view_of(const struct sf_mcp_tool *tool, const sf_str values[M
     return tool->view;
 }
 
-static sf_str value_of(const struct sf_mcp_tool *tool, const sf_str values[MAX_ARGUMENTS],
-                       const char *name)
+static sf_str mcp_tools_value_of(const struct sf_mcp_tool *tool, const sf_str values[MAX_ARGUMENTS],
+                                 const char *name)
 {
     const struct argument *a = find_argument(tool, sf_str_from(name));
     return a ? values[a - tool->arguments] : SF_STR_NONE;
@@ -319,11 +320,11 @@ static void split_selector(sf_str selector, sf_str *out_service, sf_str *out_lab
 static void add_shown(const struct sf_mcp_tool *tool, const sf_str values[MAX_ARGUMENTS],
                       struct sf_buf *link)
 {
-    sf_str before = value_of(tool, values, "baseline"),
-           after = value_of(tool, values, "comparison");
+    sf_str before = mcp_tools_value_of(tool, values, "baseline"),
+           after = mcp_tools_value_of(tool, values, "comparison");
     sf_str service, labels, base_service, base_labels;
-    if (tool->handle == sf_explain_handle && value_of(tool, values, "q").len &&
-        !value_of(tool, values, "split").len)
+    if (tool->handle == sf_explain_handle && mcp_tools_value_of(tool, values, "q").len &&
+        !mcp_tools_value_of(tool, values, "split").len)
         add_parameter(link, "split", SF_STR("all"));
     if (!after.len)
         return;
@@ -342,9 +343,10 @@ static enum sf_err choose_flame(const struct sf_mcp_tool *tool, const sf_str val
                                 struct sf_arena *req, struct sf_mcp_question *out,
                                 struct sf_why *why)
 {
-    sf_str trace = value_of(tool, values, "trace"), span = value_of(tool, values, "span");
-    sf_str type = value_of(tool, values, "type");
-    bool has_frame = value_of(tool, values, "frame").len > 0;
+    sf_str trace = mcp_tools_value_of(tool, values, "trace"),
+           span = mcp_tools_value_of(tool, values, "span");
+    sf_str type = mcp_tools_value_of(tool, values, "type");
+    bool has_frame = mcp_tools_value_of(tool, values, "frame").len > 0;
     if (has_frame && trace.len && !span.len)
         return sf_fail(why, SF_ERR_INPUT, "flame: frame goes with a span or a service");
     if (has_frame || !(trace.len || span.len))
@@ -373,7 +375,7 @@ enum sf_err sf_mcp_tools_question(const struct sf_mcp_tool *tool, sf_str argumen
     out->has_counts = tool->handle == sf_profile_read_handle;
     out->path = sf_str_from(tool->path);
     sf_buf_print(&out->query, "%s", tool->fixed);
-    sf_buf_print(&out->link, "view=%s", view_of(tool, values));
+    sf_buf_print(&out->link, "view=%s", mcp_tools_view_of(tool, values));
     for (size_t i = 0; !err && i < MAX_ARGUMENTS && tool->arguments[i].name; i++) {
         const struct argument *a = &tool->arguments[i];
         if (a->kind == SINCE || a->kind == SINCE_SECONDS ||

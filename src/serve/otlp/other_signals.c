@@ -40,7 +40,7 @@ static enum sf_err count_items(void *arg, size_t max_len, struct sf_why *why)
     return err;
 }
 
-static bool refuse(struct sf_call *call, const struct signal *signal)
+static bool other_signals_refuse(struct sf_call *call, const struct signal *signal)
 {
     struct sf_why why;
     sf_counters_add(call->service->counters, signal->count, 1);
@@ -51,15 +51,15 @@ static bool refuse(struct sf_call *call, const struct signal *signal)
 
 /* Discarding is not a failure, or senders would repeat it: the answer is a success that says how
  * much was left out and why. */
-static bool drop(struct sf_call *call, struct sf_worker *worker, const struct signal *signal,
-                 atomic_bool *said)
+static bool other_signals_drop(struct sf_call *call, struct sf_worker *worker,
+                               const struct signal *signal, atomic_bool *said)
 {
     struct sf_service *s = call->service;
     struct counting c = {.call = call, .worker = worker, .kind = signal->kind};
     struct sf_why why = {0};
     enum sf_err err = SF_OK;
     if (s->rejects_other_signals)
-        return refuse(call, signal);
+        return other_signals_refuse(call, signal);
     switch (sf_large_turn_run(call, count_items, &c, &err, &why)) {
     case SF_LARGE_TURN_PARKED: return false;
     case SF_LARGE_TURN_REFUSED: return true;
@@ -81,10 +81,10 @@ static bool drop(struct sf_call *call, struct sf_worker *worker, const struct si
 
 bool sf_other_signals_metrics(struct sf_call *call, struct sf_worker *worker)
 {
-    return drop(call, worker, &metrics, &call->service->said_metrics);
+    return other_signals_drop(call, worker, &metrics, &call->service->said_metrics);
 }
 
 bool sf_other_signals_logs(struct sf_call *call, struct sf_worker *worker)
 {
-    return drop(call, worker, &logs, &call->service->said_logs);
+    return other_signals_drop(call, worker, &logs, &call->service->said_logs);
 }

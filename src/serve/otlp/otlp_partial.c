@@ -3,7 +3,8 @@
 #include "wire/json_write.h"
 #include "wire/pb_write.h"
 
-static void write_json(const char *member, uint64_t n_rejected, sf_str message, struct sf_buf *out)
+static void otlp_partial_write_json(const char *member, uint64_t n_rejected, sf_str message,
+                                    struct sf_buf *out)
 {
     struct sf_json_writer w = sf_json_writer_init(out);
     sf_json_write_object(&w);
@@ -24,7 +25,7 @@ void sf_otlp_partial_write(const char *member, uint64_t n_rejected, sf_str messa
                            struct sf_buf *out)
 {
     if (is_json) {
-        write_json(member, n_rejected, message, out);
+        otlp_partial_write_json(member, n_rejected, message, out);
     } else if (message.len) {
         size_t mark = sf_pb_write_begin(out, 1);
         if (n_rejected)

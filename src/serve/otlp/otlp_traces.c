@@ -17,7 +17,7 @@
 
 /* ---- the answer ---- */
 
-static void add_part(struct sf_buf *out, uint64_t n, const char *one, const char *many)
+static void otlp_traces_add_part(struct sf_buf *out, uint64_t n, const char *one, const char *many)
 {
     if (n)
         sf_buf_print(out, "%s%llu %s", out->len ? ", " : "", (unsigned long long)n,
@@ -25,27 +25,27 @@ static void add_part(struct sf_buf *out, uint64_t n, const char *one, const char
 }
 
 /* What was left out, or, when all spans were kept, what was cut. */
-static void explain(const struct sf_otlp_rejects *r, struct sf_buf *out)
+static void otlp_traces_explain(const struct sf_otlp_rejects *r, struct sf_buf *out)
 {
     if (r->n_rejected) {
         uint64_t n_other = r->n_rejected;
         n_other -= r->n_bad_trace_id < n_other ? r->n_bad_trace_id : n_other;
         n_other -= r->n_bad_span_id < n_other ? r->n_bad_span_id : n_other;
-        add_part(out, r->n_bad_trace_id, "span with an invalid trace id",
-                 "spans with an invalid trace id");
-        add_part(out, r->n_bad_span_id, "span with an invalid span id",
-                 "spans with an invalid span id");
-        add_part(out, n_other, "span refused", "spans refused");
+        otlp_traces_add_part(out, r->n_bad_trace_id, "span with an invalid trace id",
+                             "spans with an invalid trace id");
+        otlp_traces_add_part(out, r->n_bad_span_id, "span with an invalid span id",
+                             "spans with an invalid span id");
+        otlp_traces_add_part(out, n_other, "span refused", "spans refused");
         if (r->first[0])
             sf_buf_print(out, "; first: %s", r->first);
         return;
     }
-    add_part(out, r->n_cut_attrs, "attribute dropped", "attributes dropped");
-    add_part(out, r->n_cut_values, "value cut", "values cut");
-    add_part(out, r->n_cut_keys, "key cut", "keys cut");
-    add_part(out, r->n_cut_names, "name cut", "names cut");
-    add_part(out, r->n_cut_events, "event dropped", "events dropped");
-    add_part(out, r->n_cut_links, "link dropped", "links dropped");
+    otlp_traces_add_part(out, r->n_cut_attrs, "attribute dropped", "attributes dropped");
+    otlp_traces_add_part(out, r->n_cut_values, "value cut", "values cut");
+    otlp_traces_add_part(out, r->n_cut_keys, "key cut", "keys cut");
+    otlp_traces_add_part(out, r->n_cut_names, "name cut", "names cut");
+    otlp_traces_add_part(out, r->n_cut_events, "event dropped", "events dropped");
+    otlp_traces_add_part(out, r->n_cut_links, "link dropped", "links dropped");
     if (out->len)
         sf_buf_print(out, " (over the limits of this server)");
 }
@@ -53,14 +53,15 @@ static void explain(const struct sf_otlp_rejects *r, struct sf_buf *out)
 void sf_otlp_traces_answer(const struct sf_otlp_rejects *rejects, bool is_json, struct sf_buf *out)
 {
     struct sf_buf message = {0};
-    explain(rejects, &message);
+    otlp_traces_explain(rejects, &message);
     sf_otlp_partial_write("rejectedSpans", rejects->n_rejected, sf_buf_str(&message), is_json, out);
     sf_buf_done(&message);
 }
 
 /* ---- the body ---- */
 
-static enum sf_err read_body(struct sf_call *call, struct sf_buf *out, struct sf_why *why)
+static enum sf_err otlp_traces_read_body(struct sf_call *call, struct sf_buf *out,
+                                         struct sf_why *why)
 {
     /* A plain body is never needed again; a compressed one may turn out to be large. */
     if (call->request->coding == SF_CODING_NONE && sf_exchange_body_take(call->ex, out))
@@ -105,8 +106,8 @@ static void count_refused(struct sf_call *call, uint64_t n_spans)
 
 /* ---- the way through ---- */
 
-static enum sf_err find_tenant(struct sf_call *call, struct sf_store *store, uint32_t *out,
-                               struct sf_why *why)
+static enum sf_err otlp_traces_find_tenant(struct sf_call *call, struct sf_store *store,
+                                           uint32_t *out, struct sf_why *why)
 {
     uint32_t tenants[SF_TENANTS_MAX] = {0};
     size_t n = 0;
@@ -128,7 +129,7 @@ struct sums {
     struct sf_target_tally targets;
 };
 
-static void sum_up(void *arg, const struct sf_span_batch *spans)
+static void otlp_traces_sum_up(void *arg, const struct sf_span_batch *spans)
 {
     struct sums *sums = arg;
     const struct sf_service *s = sums->service;
@@ -147,7 +148,7 @@ static void sum_up(void *arg, const struct sf_span_batch *spans)
 }
 
 /* The store has the spans: now they count. */
-static void add_sums(const struct sums *sums, sf_str tenant)
+static void otlp_traces_add_sums(const struct sums *sums, sf_str tenant)
 {
     const struct sf_service *s = sums->service;
     if (sums->has_failed)
@@ -196,9 +197,10 @@ static enum sf_err translate(struct sf_call *call, struct sf_worker *worker, siz
     return SF_OK;
 }
 
-static enum sf_err take_in(struct sf_call *call, struct sf_worker *worker, uint32_t tenant,
-                           struct sums *sums, struct sf_admission *admission,
-                           struct sf_intake_result *out, struct sf_why *why)
+static enum sf_err otlp_traces_take_in(struct sf_call *call, struct sf_worker *worker,
+                                       uint32_t tenant, struct sums *sums,
+                                       struct sf_admission *admission, struct sf_intake_result *out,
+                                       struct sf_why *why)
 {
     struct sf_intake_config config = call->service->intake;
     const struct sf_request *r = call->request;
@@ -215,7 +217,7 @@ static enum sf_err take_in(struct sf_call *call, struct sf_worker *worker, uint3
     size_t whole_len = config.max_inflated_len ? config.max_inflated_len
                                                : (size_t)SF_LIMIT_INFLATED_LEN;
     config.tools = worker->tools;
-    config.see = sum_up;
+    config.see = otlp_traces_sum_up;
     config.see_arg = sums;
     config.sift = sf_admission_sift;
     config.sift_arg = admission;
@@ -226,7 +228,7 @@ static enum sf_err take_in(struct sf_call *call, struct sf_worker *worker, uint3
                           .now_ns = sf_clock_wall_ns()};
     if (!call->has_large_turn && whole_len > SF_LIMIT_LARGE_BODY_LEN)
         config.max_inflated_len = SF_LIMIT_LARGE_BODY_LEN;
-    enum sf_err err = read_body(call, &body, why);
+    enum sf_err err = otlp_traces_read_body(call, &body, why);
     if (!err && is_zipkin(call)) {
         err = translate(call, worker, config.max_inflated_len ? config.max_inflated_len : whole_len,
                         &body, why);
@@ -252,19 +254,19 @@ static enum sf_large_turn take_in_turn(struct sf_call *call, struct sf_worker *w
     if (turn != SF_LARGE_TURN_MINE)
         return turn;
     bool was_tried_small = !call->has_large_turn;
-    *out_err = take_in(call, worker, tenant, sums, admission, out, why);
+    *out_err = otlp_traces_take_in(call, worker, tenant, sums, admission, out, why);
     if (*out_err == SF_ERR_LIMIT && was_tried_small && call->request->coding != SF_CODING_NONE) {
         turn = sf_large_turn_take(call);
         if (turn != SF_LARGE_TURN_MINE)
             return turn;
-        *out_err = take_in(call, worker, tenant, sums, admission, out, why);
+        *out_err = otlp_traces_take_in(call, worker, tenant, sums, admission, out, why);
     }
     sf_large_turn_pass(call);
     return turn;
 }
 
 /* On the log's thread: the batch is durable, or never will be. */
-static void on_durable(struct sf_ticket *t)
+static void otlp_traces_on_durable(struct sf_ticket *t)
 {
     struct sf_call *call = (struct sf_call *)(void *)((char *)t - offsetof(struct sf_call, ticket));
     if (t->result) {
@@ -277,23 +279,24 @@ static void on_durable(struct sf_ticket *t)
 }
 
 /* Gives the batch to the store. False: the store has it and the call may be gone already. */
-static bool give_to_store(struct sf_call *call, struct sf_worker *worker, struct sf_store *store,
-                          struct sf_batch *batch, struct sums *sums, struct sf_admission *admission)
+static bool otlp_traces_give_to_store(struct sf_call *call, struct sf_worker *worker,
+                                      struct sf_store *store, struct sf_batch *batch,
+                                      struct sums *sums, struct sf_admission *admission)
 {
     struct sf_service *s = call->service;
     struct sf_why why = {0};
     char tenant_room[SF_LIMIT_TENANT_LEN];
     sf_str tenant = SF_STR_NONE;
     if (batch->spans)
-        sum_up(sums, batch->spans);
+        otlp_traces_sum_up(sums, batch->spans);
     if (s->has_tenancy) { /* the header goes with the call, which may end before we are done */
         memcpy(tenant_room, call->tenant.p, call->tenant.len);
         tenant = (sf_str){tenant_room, call->tenant.len};
     }
-    call->ticket.done = on_durable;
+    call->ticket.done = otlp_traces_on_durable;
     enum sf_err err = store->ops->append(store, worker->number, &batch, &call->ticket, &why);
     if (!err) {
-        add_sums(sums, tenant);
+        otlp_traces_add_sums(sums, tenant);
         return false;
     }
     sf_admission_refund(admission, call->n_spans);
@@ -307,8 +310,8 @@ static bool give_to_store(struct sf_call *call, struct sf_worker *worker, struct
 /* The spans of services that are over their rates: counted and reported or, if no other spans are
  * left and the response cannot carry a count, a reason to refuse the whole request. True: the
  * answer is filled. */
-static bool refuse_services(struct sf_call *call, struct sf_admission *admission,
-                            struct sf_intake_result *result)
+static bool otlp_traces_refuse_services(struct sf_call *call, struct sf_admission *admission,
+                                        struct sf_intake_result *result)
 {
     struct sf_otlp_rejects *r = &result->rejects;
     struct sf_tenant_counts counts = {0};
@@ -330,7 +333,7 @@ static bool refuse_services(struct sf_call *call, struct sf_admission *admission
     return false;
 }
 
-static void answer(struct sf_call *call, const struct sf_otlp_rejects *rejects)
+static void otlp_traces_answer(struct sf_call *call, const struct sf_otlp_rejects *rejects)
 {
     bool is_json = call->form == SF_FORM_OTLP_JSON;
     if (is_zipkin(call)) {
@@ -371,7 +374,7 @@ bool sf_otlp_traces_export(struct sf_call *call, struct sf_worker *worker)
         sf_large_turn_pass(call);
         return true;
     }
-    err = find_tenant(call, store, &tenant, &why);
+    err = otlp_traces_find_tenant(call, store, &tenant, &why);
     if (!err) {
         enum sf_large_turn turn = take_in_turn(call, worker, tenant, &sums, &admission, &result,
                                                &err, &why);
@@ -384,13 +387,13 @@ bool sf_otlp_traces_export(struct sf_call *call, struct sf_worker *worker)
         sf_large_turn_pass(call); /* when it did not come that far */
         return sf_call_fail(call, err, &why);
     }
-    if (refuse_services(call, &admission, &result))
+    if (otlp_traces_refuse_services(call, &admission, &result))
         return true;
     count_result(call, &result);
-    answer(call, &result.rejects);
+    otlp_traces_answer(call, &result.rejects);
     if (!result.batch)
         return true;
     call->n_spans = result.n_spans;
     sf_admission_charge(&admission, result.n_spans, result.plain_len);
-    return give_to_store(call, worker, store, result.batch, &sums, &admission);
+    return otlp_traces_give_to_store(call, worker, store, result.batch, &sums, &admission);
 }

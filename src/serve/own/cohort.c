@@ -9,8 +9,8 @@
 #include "serve/own/own_form.h"
 #include "serve/params.h"
 
-static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
-                             struct sf_cohort_want *want, bool *is_time, struct sf_why *why)
+static enum sf_err cohort_read_want(const struct sf_request *r, struct sf_arena *req,
+                                    struct sf_cohort_want *want, bool *is_time, struct sf_why *why)
 {
     sf_str per = sf_params_word(r, "per", req), time = sf_params_word(r, "time", req);
     enum sf_err err;
@@ -35,8 +35,8 @@ static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
                                  &want->to_ns, why);
 }
 
-static enum sf_err answer(struct sf_call *call, struct sf_cohort_view *view, sf_str format,
-                          struct sf_arena *req, struct sf_why *why)
+static enum sf_err cohort_answer(struct sf_call *call, struct sf_cohort_view *view, sf_str format,
+                                 struct sf_arena *req, struct sf_why *why)
 {
     if (sf_own_form_is_json(format)) {
         sf_call_ok(call, "application/json");
@@ -58,7 +58,7 @@ bool sf_cohort_handle(struct sf_call *call, struct sf_worker *worker)
     bool is_time = false;
     enum sf_err err = sf_call_query(call, worker, tenants, &q, &why);
     if (!err)
-        err = read_want(call->request, q.req, &want, &is_time, &why);
+        err = cohort_read_want(call->request, q.req, &want, &is_time, &why);
     if (!err)
         err = sf_call_check_data(&q, &why);
     if (!err && !sf_arena_init(&scratch, call->service->query_memory_len))
@@ -68,6 +68,7 @@ bool sf_cohort_handle(struct sf_call *call, struct sf_worker *worker)
                                                             &want, &q, &view, &why);
     sf_arena_done(&scratch);
     if (!err)
-        err = answer(call, &view, sf_params_word(call->request, "format", q.req), q.req, &why);
+        err = cohort_answer(call, &view, sf_params_word(call->request, "format", q.req), q.req,
+                            &why);
     return err ? sf_call_fail(call, err, &why) : true;
 }

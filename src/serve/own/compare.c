@@ -8,8 +8,8 @@
 #include "serve/own/split.h"
 #include "serve/params.h"
 
-static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
-                             struct sf_compare_want *want, struct sf_why *why)
+static enum sf_err compare_read_want(const struct sf_request *r, struct sf_arena *req,
+                                     struct sf_compare_want *want, struct sf_why *why)
 {
     sf_str at = sf_params_word(r, "split", req);
     want->query = sf_params_word(r, "q", req);
@@ -44,7 +44,7 @@ bool sf_compare_handle(struct sf_call *call, struct sf_worker *worker)
     struct sf_why why = {0};
     enum sf_err err = sf_call_query(call, worker, tenants, &q, &why);
     if (!err)
-        err = read_want(call->request, q.req, &want, &why);
+        err = compare_read_want(call->request, q.req, &want, &why);
     if (!err)
         err = sf_call_check_data(&q, &why);
     if (!err && !sf_arena_init(&scratch, call->service->query_memory_len))

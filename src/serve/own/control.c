@@ -62,8 +62,8 @@ static bool is_open(const struct sf_capture *cap, int64_t at_ms)
     return at_ms < cap->deadline_ms && cap->n_done < cap->n_collectors;
 }
 
-static void tell(const struct sf_control *c, const struct sf_control_target *who, int64_t *next_ms,
-                 struct sf_buf *out, char version[17])
+static void control_tell(const struct sf_control *c, const struct sf_control_target *who,
+                         int64_t *next_ms, struct sf_buf *out, char version[17])
 {
     int64_t at_ms = now_ms();
     struct sf_control_doc d = sf_control_set_effective(c->set, who, at_ms, next_ms);
@@ -85,14 +85,14 @@ void sf_control_tell(struct sf_control *c, const struct sf_control_target *who, 
 {
     int64_t next_ms = INT64_MAX;
     sf_mutex_lock(&c->mutex);
-    tell(c, who, &next_ms, out, version);
+    control_tell(c, who, &next_ms, out, version);
     sf_mutex_unlock(&c->mutex);
 }
 
 /* ---- parked calls ---- */
 
 /* To a query thread, which makes the profile; the handler runs again there. */
-static void pass_on(struct sf_call *call)
+static void control_pass_on(struct sf_call *call)
 {
     struct sf_call *refused = call;
     struct sf_why why = {0};
@@ -104,8 +104,8 @@ static void pass_on(struct sf_call *call)
     sf_call_finish(refused);
 }
 
-static bool is_due(struct sf_control *c, struct parked *p, bool is_changed, int64_t *next_ms,
-                   struct sf_buf *room)
+static bool control_is_due(struct sf_control *c, struct parked *p, bool is_changed,
+                           int64_t *next_ms, struct sf_buf *room)
 {
     char version[17];
     if (c->is_stopping || atomic_load(sf_exchange_cancel(p->call->ex)) ||
@@ -121,7 +121,7 @@ static bool is_due(struct sf_control *c, struct parked *p, bool is_changed, int6
     if (!is_changed)
         return false;
     sf_buf_reset(room);
-    tell(c, &p->who, next_ms, room, version);
+    control_tell(c, &p->who, next_ms, room, version);
     return strcmp(version, p->version) != 0;
 }
 
@@ -130,7 +130,7 @@ static bool take_due(struct sf_control *c, bool is_changed, size_t *at, int64_t 
                      struct sf_buf *room, struct parked *out)
 {
     for (; *at < c->n_parked; (*at)++) {
-        if (!is_due(c, &c->parked[*at], is_changed, next_ms, room))
+        if (!control_is_due(c, &c->parked[*at], is_changed, next_ms, room))
             continue;
         *out = c->parked[*at];
         c->parked[*at] = c->parked[--c->n_parked];
@@ -150,7 +150,7 @@ static void forget_captures(struct sf_control *c)
     }
 }
 
-static void run(void *arg)
+static void control_run(void *arg)
 {
     struct sf_control *c = arg;
     uint64_t seen = 0;
@@ -173,7 +173,7 @@ static void run(void *arg)
             bool is_stopping = c->is_stopping;
             sf_mutex_unlock(&c->mutex);
             if (p.capture && !is_stopping) {
-                pass_on(p.call);
+                control_pass_on(p.call);
             } else if (p.capture) {
                 struct sf_why why;
                 sf_fail(&why, SF_ERR_BUSY,
@@ -201,7 +201,7 @@ static bool park(struct sf_control *c, const struct parked *p)
     sf_mutex_lock(&c->mutex);
     ok = !c->is_stopping && c->n_parked < SF_LIMIT_CONTROL_WAITS;
     if (ok && !p->capture) { /* it may have changed since the caller looked */
-        tell(c, &p->who, &next_ms, &room, version);
+        control_tell(c, &p->who, &next_ms, &room, version);
         ok = strcmp(version, p->version) == 0;
     }
     if (ok)
@@ -429,7 +429,7 @@ enum sf_err sf_control_open(struct sf_dir *dir, struct sf_service *service, stru
     err = c->collectors && c->parked ? sf_control_set_open(dir, &c->set, notice, why)
                                      : sf_no_memory(why, "the control of collectors");
     if (!err)
-        err = sf_thread_start(&c->thread, "control-wait", 0, run, c, why);
+        err = sf_thread_start(&c->thread, "control-wait", 0, control_run, c, why);
     if (err)
         sf_control_close(c);
     else

@@ -31,7 +31,7 @@ static void time_text(int64_t ms, char out[TIME_CAP])
 
 /* ---- parameters ---- */
 
-static sf_str param(const struct sf_request *r, const char *name, struct sf_buf *room)
+static sf_str control_calls_param(const struct sf_request *r, const char *name, struct sf_buf *room)
 {
     sf_buf_reset(room);
     return sf_request_param(r, sf_str_from(name), room) ? sf_buf_str(room) : SF_STR_NONE;
@@ -43,7 +43,7 @@ static enum sf_err copy_param(const struct sf_call *call, const char *name, char
 {
     struct sf_buf room = {.max = SF_LIMIT_PARAM_LEN};
     struct sf_arena kept = {0};
-    sf_str text = param(call->request, name, &room);
+    sf_str text = control_calls_param(call->request, name, &room);
     size_t n = 0;
     enum sf_err err = sf_kept_text_clean(call->service, &kept, name, &text, why);
     text = sf_str_part(text, 0, err ? 0 : cap - 1);
@@ -61,8 +61,8 @@ static enum sf_err read_target(const struct sf_call *call, bool is_one,
 {
     struct sf_buf service = {.max = SF_LIMIT_PARAM_LEN}, instance = {.max = SF_LIMIT_PARAM_LEN};
     struct sf_arena kept = {0};
-    sf_str s = param(call->request, "service", &service);
-    sf_str i = param(call->request, "instance", &instance);
+    sf_str s = control_calls_param(call->request, "service", &service);
+    sf_str i = control_calls_param(call->request, "instance", &instance);
     enum sf_err err = sf_kept_text_clean(call->service, &kept, "service.name", &s, why);
     if (!err)
         err = sf_kept_text_clean(call->service, &kept, "service.instance.id", &i, why);
@@ -96,15 +96,15 @@ static bool check_on(struct sf_call *call)
 
 /* ---- polls ---- */
 
-static bool is_text(const struct sf_call *call)
+static bool control_calls_is_text(const struct sf_call *call)
 {
     struct sf_buf room = {.max = SF_LIMIT_PARAM_LEN};
-    bool is = sf_str_eq(param(call->request, "format", &room), SF_STR("text"));
+    bool is = sf_str_eq(control_calls_param(call->request, "format", &room), SF_STR("text"));
     sf_buf_done(&room);
     return is;
 }
 
-static sf_str take_word(sf_str *line)
+static sf_str control_calls_take_word(sf_str *line)
 {
     sf_str word = SF_STR_NONE;
     (void)sf_str_split_next(line, ' ', &word);
@@ -118,13 +118,14 @@ static sf_str object_of(sf_str key)
     return sf_str_find_char(key, '.', &at) ? sf_str_part(key, 0, at) : SF_STR_NONE;
 }
 
-static void write_value(struct sf_json_writer *j, sf_str key, sf_str val)
+static void control_calls_write_value(struct sf_json_writer *j, sf_str key, sf_str val)
 {
     bool is_raw = sf_str_starts(key, SF_STR("rate.")) || sf_str_eq(key, SF_STR("enabled"));
     sf_str object = object_of(key);
     sf_str name = object.len ? sf_str_from_at(key, object.len + 1) : key;
     if (sf_str_eq(key, SF_STR("capture"))) {
-        sf_str id = take_word(&val), types = take_word(&val), rate = take_word(&val);
+        sf_str id = control_calls_take_word(&val), types = control_calls_take_word(&val),
+               rate = control_calls_take_word(&val);
         sf_json_write_key(j, key);
         sf_json_write_object(j);
         sf_json_write_key_str(j, SF_STR("id"), id);
@@ -143,12 +144,12 @@ static void write_value(struct sf_json_writer *j, sf_str key, sf_str val)
 }
 
 /* Lines to JSON: each is a path and its value; those of one object stand together. */
-static void write_lines(sf_str lines, struct sf_json_writer *j)
+static void control_calls_write_lines(sf_str lines, struct sf_json_writer *j)
 {
     sf_str line, open = SF_STR_NONE;
     sf_json_write_object(j);
     while (sf_str_split_next(&lines, '\n', &line)) {
-        sf_str key = take_word(&line), object = object_of(key);
+        sf_str key = control_calls_take_word(&line), object = object_of(key);
         if (!key.len)
             continue;
         if (!sf_str_eq(object, open)) {
@@ -161,27 +162,29 @@ static void write_lines(sf_str lines, struct sf_json_writer *j)
             }
             open = object;
         }
-        write_value(j, key, line);
+        control_calls_write_value(j, key, line);
     }
     if (open.len)
         sf_json_write_object_end(j);
     sf_json_write_object_end(j);
 }
 
-static void answer(struct sf_call *call, sf_str lines, const char *version, bool is_new)
+static void control_calls_answer(struct sf_call *call, sf_str lines, const char *version,
+                                 bool is_new)
 {
     struct sf_json_writer j = sf_json_writer_init(&call->response->body);
     char tag[20];
     snprintf(tag, sizeof(tag), "\"%s\"", version);
-    sf_call_ok(call, is_text(call) ? "text/plain; charset=utf-8" : "application/json");
+    sf_call_ok(call,
+               control_calls_is_text(call) ? "text/plain; charset=utf-8" : "application/json");
     sf_response_header(call->response, "etag", sf_str_from(tag));
     sf_response_header(call->response, "cache-control", SF_STR("no-cache"));
     if (!is_new)
         call->response->status = 304;
-    else if (is_text(call))
+    else if (control_calls_is_text(call))
         sf_buf_print(&call->response->body, "version %s\n%.*s", version, SF_STR_ARG(lines));
     else
-        write_lines(lines, &j);
+        control_calls_write_lines(lines, &j);
 }
 
 void sf_control_calls_poll_answer(struct sf_call *call, const struct sf_control_target *who,
@@ -190,7 +193,7 @@ void sf_control_calls_poll_answer(struct sf_call *call, const struct sf_control_
     struct sf_buf lines = {0};
     char now[17];
     sf_control_tell(call->service->control_docs, who, &lines, now);
-    answer(call, sf_buf_str(&lines), now, strcmp(now, version) != 0);
+    control_calls_answer(call, sf_buf_str(&lines), now, strcmp(now, version) != 0);
     sf_buf_done(&lines);
 }
 
@@ -259,8 +262,8 @@ bool sf_control_calls_poll(struct sf_call *call, __attribute__((unused)) struct 
     if (err)
         return sf_call_fail(call, err, &why);
     sf_control_note_collector(call->service->control_docs, &seen,
-                              param(call->request, "capture", &done), (int64_t)from_ns,
-                              (int64_t)until_ns);
+                              control_calls_param(call->request, "capture", &done),
+                              (int64_t)from_ns, (int64_t)until_ns);
     sf_buf_done(&done);
     if (wait_ns > SF_LIMIT_CONTROL_WAIT_S * SF_NS_PER_S)
         wait_ns = SF_LIMIT_CONTROL_WAIT_S * SF_NS_PER_S;
@@ -286,7 +289,7 @@ struct view {
     bool is_text;
 };
 
-static void write_target(struct sf_json_writer *j, const struct sf_control_target *t)
+static void control_calls_write_target(struct sf_json_writer *j, const struct sf_control_target *t)
 {
     sf_json_write_key_str(j, SF_STR("service"), sf_str_from(t->service));
     sf_json_write_key_str(j, SF_STR("instance"), sf_str_from(t->instance));
@@ -309,7 +312,7 @@ static void show_documents(void *arg, const struct sf_control_set *set,
     for (size_t i = 0; i < n; i++)
         n_collectors += sf_control_set_target_holds(&v->target, &list[i].who);
     sf_json_write_object(&j);
-    write_target(&j, &v->target);
+    control_calls_write_target(&j, &v->target);
     sf_json_write_key(&j, SF_STR("effective"));
     sf_json_write_object(&j);
     sf_control_doc_write(&d, &j);
@@ -323,7 +326,7 @@ static void show_documents(void *arg, const struct sf_control_set *set,
             continue;
         sf_control_doc_end_rates(&one, now_ms);
         sf_json_write_object(&j);
-        write_target(&j, &e->target);
+        control_calls_write_target(&j, &e->target);
         sf_control_doc_write(&one, &j);
         sf_json_write_object_end(&j);
     }
@@ -458,7 +461,7 @@ static void show_changes(void *arg, const struct sf_control_set *set,
         sf_json_write_key_str(&j, SF_STR("time"), sf_str_from(time));
         sf_json_write_key_str(&j, SF_STR("who"), sf_str_from(c->who));
         sf_json_write_key_str(&j, SF_STR("from"), sf_str_from(c->from));
-        write_target(&j, &c->target);
+        control_calls_write_target(&j, &c->target);
         sf_json_write_key_str(&j, SF_STR("what"), sf_str_from(c->what));
         sf_json_write_object_end(&j);
     }
@@ -474,7 +477,7 @@ static enum sf_err read_wide(struct sf_call *call, struct view *v, struct sf_why
 {
     struct sf_buf room = {.max = SF_LIMIT_PARAM_LEN};
     struct sf_arena kept = {0};
-    sf_str service = param(call->request, "service", &room);
+    sf_str service = control_calls_param(call->request, "service", &room);
     enum sf_err err = sf_kept_text_clean(call->service, &kept, "service.name", &service, why);
     if (!err)
         err = sf_control_set_target_make(call->tenant, service.len ? service : SF_STR("*"),
@@ -482,12 +485,13 @@ static enum sf_err read_wide(struct sf_call *call, struct view *v, struct sf_why
     sf_arena_done(&kept);
     sf_buf_done(&room);
     v->call = call;
-    v->is_text = is_text(call);
+    v->is_text = control_calls_is_text(call);
     return err;
 }
 
-static bool show(struct sf_call *call, void (*look)(void *arg, const struct sf_control_set *set,
-                                                    const struct sf_collector *list, size_t n))
+static bool control_calls_show(struct sf_call *call,
+                               void (*look)(void *arg, const struct sf_control_set *set,
+                                            const struct sf_collector *list, size_t n))
 {
     struct view v = {0};
     struct sf_why why = {0};
@@ -504,7 +508,7 @@ static bool show(struct sf_call *call, void (*look)(void *arg, const struct sf_c
 
 bool sf_control_calls_audit(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
 {
-    return show(call, show_changes);
+    return control_calls_show(call, show_changes);
 }
 
 /* ---- collectors ---- */
@@ -513,7 +517,7 @@ static void write_collector(struct sf_json_writer *j, const struct sf_collector 
 {
     char time[TIME_CAP];
     sf_json_write_object(j);
-    write_target(j, &c->who);
+    control_calls_write_target(j, &c->who);
     sf_json_write_key_str(j, SF_STR("host"), sf_str_from(c->host));
     sf_json_write_key_u64(j, SF_STR("pid"), c->pid);
     sf_json_write_key_str(j, SF_STR("agent"), sf_str_from(c->agent));
@@ -583,7 +587,7 @@ static void show_collectors(void *arg, const struct sf_control_set *set,
 bool sf_control_calls_collectors(struct sf_call *call,
                                  __attribute__((unused)) struct sf_worker *worker)
 {
-    return show(call, show_collectors);
+    return control_calls_show(call, show_collectors);
 }
 
 /* ---- captures ---- */
@@ -599,7 +603,7 @@ static void write_capture(struct sf_call *call, const struct sf_capture *cap)
     sf_call_ok(call, "application/json");
     sf_json_write_object(&j);
     sf_json_write_key_str(&j, SF_STR("id"), sf_str_from(id));
-    write_target(&j, &cap->target);
+    control_calls_write_target(&j, &cap->target);
     sf_json_write_key_str(&j, SF_STR("types"), sf_str_from(cap->types));
     sf_json_write_key_u64(&j, SF_STR("rate"), cap->rate_hz);
     sf_json_write_key_u64(&j, SF_STR("seconds"), cap->seconds);
@@ -646,8 +650,8 @@ bool sf_control_calls_capture_get(struct sf_call *call,
 }
 
 /* One type, for one answer: cpu or wall. */
-static enum sf_err read_capture(struct sf_call *call, struct sf_capture *out, bool *waits,
-                                struct sf_why *why)
+static enum sf_err control_calls_read_capture(struct sf_call *call, struct sf_capture *out,
+                                              bool *waits, struct sf_why *why)
 {
     struct sf_buf room = {.max = SF_LIMIT_PARAM_LEN}, words = {.max = SF_LIMIT_PARAM_LEN};
     const struct sf_profile_form *form;
@@ -660,11 +664,11 @@ static enum sf_err read_capture(struct sf_call *call, struct sf_capture *out, bo
         err = sf_params_count(call->request, SF_STR("rate"), &rate, why);
     if (!err)
         err = sf_params_bool(call->request, SF_STR("wait"), waits, why);
-    format = param(call->request, "format", &words);
+    format = control_calls_param(call->request, "format", &words);
     if (!err && format.len) /* before somebody has waited for it */
         err = sf_profile_form_find(format, false, &form, why);
     sf_buf_done(&words);
-    type = param(call->request, "type", &room);
+    type = control_calls_param(call->request, "type", &room);
     if (!type.len)
         type = SF_STR("cpu");
     if (!err && (seconds < 1 || seconds > SF_LIMIT_CAPTURE_S))
@@ -682,12 +686,12 @@ static enum sf_err read_capture(struct sf_call *call, struct sf_capture *out, bo
     return err;
 }
 
-static enum sf_err begin_capture(struct sf_call *call, struct sf_capture *cap, bool *waits,
-                                 struct sf_why *why)
+static enum sf_err control_calls_begin_capture(struct sf_call *call, struct sf_capture *cap,
+                                               bool *waits, struct sf_why *why)
 {
     struct sf_control *control = call->service->control_docs;
     struct sf_control_change c = {0};
-    enum sf_err err = read_capture(call, cap, waits, why);
+    enum sf_err err = control_calls_read_capture(call, cap, waits, why);
     if (!err)
         err = sf_control_capture(control, cap, why);
     if (err)
@@ -724,7 +728,8 @@ static bool answer_of(struct sf_call *call, struct sf_worker *worker, const stru
     sf_str text;
     bool is_made;
     sf_buf_print(&query, "type=%s&from=%" PRId64 "&until=%" PRId64 "&format=%.*s&", cap->types,
-                 cap->from_ns, cap->until_ns, SF_STR_ARG(param(asked, "format", &room)));
+                 cap->from_ns, cap->until_ns,
+                 SF_STR_ARG(control_calls_param(asked, "format", &room)));
     if (is_one) {
         add_encoded(&query, "selector={service_name=", cap->target.service, true);
         add_encoded(&query, ",service.instance.id=", cap->target.instance, true);
@@ -782,7 +787,7 @@ bool sf_control_calls_capture_post(struct sf_call *call, struct sf_worker *worke
         return true;
     if (call->capture)
         return answer_capture(call, worker);
-    err = begin_capture(call, &cap, &waits, &why);
+    err = control_calls_begin_capture(call, &cap, &waits, &why);
     if (err)
         return sf_call_fail(call, err, &why);
     if (!waits) {

@@ -54,7 +54,7 @@ static const char *const condition_names[SF_CONTROL_N_CONDITIONS] = {
     "share",          "baseline", "slow_request_threshold", "cpu_threshold_percent",
     "profile_errors", "escalate"};
 
-static const struct sf_profiling_key *key_of(const char *name)
+static const struct sf_profiling_key *control_doc_key_of(const char *name)
 {
     static const char section[] = "profiling.conditional.";
     for (size_t i = 0; i < sf_profiling_n_keys; i++) {
@@ -86,7 +86,7 @@ static void read_condition(struct sf_json *j, sf_str name, struct sf_control_doc
             text.len = 0; /* refused below: lines hold lines */
     }
     if (text.len >= SF_CONTROL_CONDITION_CAP ||
-        sf_profiling_keys_set(&scratch, key_of(condition_names[i]), text, NULL)) {
+        sf_profiling_keys_set(&scratch, control_doc_key_of(condition_names[i]), text, NULL)) {
         sf_json_fault(j, "a value as the configuration has it, such as \"10%\", \"500ms\", true");
         return;
     }

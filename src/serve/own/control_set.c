@@ -55,7 +55,7 @@ bool sf_control_set_target_eq(const struct sf_control_target *a, const struct sf
            !strcmp(a->instance, b->instance);
 }
 
-static bool holds(const char *rule, const char *one)
+static bool control_set_holds(const char *rule, const char *one)
 {
     return !strcmp(rule, "*") || !strcmp(rule, one);
 }
@@ -63,19 +63,20 @@ static bool holds(const char *rule, const char *one)
 bool sf_control_set_target_holds(const struct sf_control_target *rule,
                                  const struct sf_control_target *one)
 {
-    return !strcmp(rule->tenant, one->tenant) && holds(rule->service, one->service) &&
-           holds(rule->instance, one->instance);
+    return !strcmp(rule->tenant, one->tenant) && control_set_holds(rule->service, one->service) &&
+           control_set_holds(rule->instance, one->instance);
 }
 
 /* Instances before services before all. */
-static int weight(const struct sf_control_target *t)
+static int control_set_weight(const struct sf_control_target *t)
 {
     return 2 * !!strcmp(t->instance, "*") + !!strcmp(t->service, "*");
 }
 
 /* ---- the set ---- */
 
-static size_t find(const struct sf_control_set *s, const struct sf_control_target *target)
+static size_t control_set_find(const struct sf_control_set *s,
+                               const struct sf_control_target *target)
 {
     size_t i = 0;
     while (i < s->n && !sf_control_set_target_eq(&s->docs[i].target, target))
@@ -86,7 +87,7 @@ static size_t find(const struct sf_control_set *s, const struct sf_control_targe
 const struct sf_control_doc *sf_control_set_get(const struct sf_control_set *s,
                                                 const struct sf_control_target *target)
 {
-    size_t i = find(s, target);
+    size_t i = control_set_find(s, target);
     return i < s->n ? &s->docs[i].doc : NULL;
 }
 
@@ -98,7 +99,7 @@ struct sf_control_doc sf_control_set_effective(const struct sf_control_set *s,
     for (int w = 0; w <= 3; w++) {
         for (size_t i = 0; i < s->n; i++) {
             struct sf_control_doc d = s->docs[i].doc;
-            if (weight(&s->docs[i].target) != w ||
+            if (control_set_weight(&s->docs[i].target) != w ||
                 !sf_control_set_target_holds(&s->docs[i].target, one))
                 continue;
             sf_control_doc_end_rates(&d, now_ms);
@@ -121,7 +122,7 @@ static size_t count_of_tenant(const struct sf_control_set *s, const char *tenant
 enum sf_err sf_control_set_put(struct sf_control_set *s, const struct sf_control_target *target,
                                const struct sf_control_doc *doc, struct sf_why *why)
 {
-    size_t i = find(s, target);
+    size_t i = control_set_find(s, target);
     if (!doc && i == s->n)
         return sf_fail(why, SF_ERR_NOT_FOUND, "there is no document for this target");
     if (!doc) {
@@ -137,7 +138,7 @@ enum sf_err sf_control_set_put(struct sf_control_set *s, const struct sf_control
 }
 
 /* The oldest change of the tenant that has most goes: no tenant drives out another's. */
-static void make_room(struct sf_control_set *s, const char *tenant)
+static void control_set_make_room(struct sf_control_set *s, const char *tenant)
 {
     size_t own = 0, at = 0;
     for (size_t i = 0; i < s->n_changes; i++)
@@ -153,7 +154,7 @@ static void make_room(struct sf_control_set *s, const char *tenant)
 
 void sf_control_set_note(struct sf_control_set *s, const struct sf_control_change *change)
 {
-    make_room(s, change->target.tenant);
+    control_set_make_room(s, change->target.tenant);
     s->changes[s->n_changes++] = *change;
 }
 
@@ -179,7 +180,7 @@ const struct sf_control_change *sf_control_set_change(const struct sf_control_se
 
 /* ---- the file ---- */
 
-static void write_target(struct sf_json_writer *j, const struct sf_control_target *t)
+static void control_set_write_target(struct sf_json_writer *j, const struct sf_control_target *t)
 {
     sf_json_write_key_str(j, SF_STR("tenant"), sf_str_from(t->tenant));
     sf_json_write_key_str(j, SF_STR("service"), sf_str_from(t->service));
@@ -213,10 +214,10 @@ void sf_control_set_print(const struct sf_control_set *s, struct sf_buf *out)
         struct sf_json_writer j = sf_json_writer_init(out);
         sf_json_write_object(&j);
         if (i < s->n) {
-            write_target(&j, &s->docs[i].target);
+            control_set_write_target(&j, &s->docs[i].target);
             write_doc(&j, &s->docs[i].doc);
         } else {
-            write_target(&j, &s->changes[i - s->n].target);
+            control_set_write_target(&j, &s->changes[i - s->n].target);
             write_change(&j, &s->changes[i - s->n]);
         }
         sf_json_write_object_end(&j);
@@ -247,7 +248,7 @@ struct line {
     int64_t time_ms;
 };
 
-static void read_line(struct sf_json *j, struct line *out)
+static void control_set_read_line(struct sf_json *j, struct line *out)
 {
     sf_str key;
     if (!sf_json_object(j))
@@ -286,7 +287,8 @@ static void read_line(struct sf_json *j, struct line *out)
     }
 }
 
-static enum sf_err take_line(struct sf_control_set *s, const struct line *l, struct sf_why *why)
+static enum sf_err control_set_take_line(struct sf_control_set *s, const struct line *l,
+                                         struct sf_why *why)
 {
     struct sf_control_target target;
     struct sf_control_change c = {.time_ms = l->time_ms};
@@ -302,7 +304,7 @@ static enum sf_err take_line(struct sf_control_set *s, const struct line *l, str
 }
 
 /* Lines that cannot be read are left out and counted. */
-static size_t load(struct sf_control_set *s, sf_str text, struct sf_arena *req)
+static size_t control_set_load(struct sf_control_set *s, sf_str text, struct sf_arena *req)
 {
     sf_str one;
     size_t n_bad = 0;
@@ -313,16 +315,16 @@ static size_t load(struct sf_control_set *s, sf_str text, struct sf_arena *req)
         if (!one.len)
             continue;
         sf_json_init(&j, one, &scratch);
-        read_line(&j, &l);
-        n_bad += !sf_json_ok(&j) || take_line(s, &l, NULL);
+        control_set_read_line(&j, &l);
+        n_bad += !sf_json_ok(&j) || control_set_take_line(s, &l, NULL);
     }
     return n_bad;
 }
 
 /* The file is kept for inspection, and what could be read takes its place: a server does not stay
  * away because of a document. */
-static enum sf_err set_aside(const struct sf_control_set *s, struct sf_dir *dir, size_t n_bad,
-                             char notice[240], struct sf_why *why)
+static enum sf_err control_set_aside(const struct sf_control_set *s, struct sf_dir *dir,
+                                     size_t n_bad, char notice[240], struct sf_why *why)
 {
     struct sf_buf text = {0};
     enum sf_err err = sf_dir_rename(dir, file_name, damaged_name, why);
@@ -356,9 +358,9 @@ enum sf_err sf_control_set_open(struct sf_dir *dir, struct sf_control_set **out,
     if (!err && text.len && !sf_arena_init(&req, (size_t)FILE_MAX))
         err = sf_no_memory(why, "the control documents");
     if (!err && text.len)
-        n_bad = load(s, sf_buf_str(&text), &req);
+        n_bad = control_set_load(s, sf_buf_str(&text), &req);
     if (!err && n_bad)
-        err = set_aside(s, dir, n_bad, notice, why);
+        err = control_set_aside(s, dir, n_bad, notice, why);
     sf_arena_done(&req);
     sf_buf_done(&text);
     if (err)

@@ -24,7 +24,8 @@ static sf_str server_name(const struct sf_request *r, struct sf_arena *req)
                : SF_STR("http://localhost:4040");
 }
 
-static bool answer(struct sf_call *call, struct sf_coverage_want want, struct sf_query_ctx *q)
+static bool coverage_answer(struct sf_call *call, struct sf_coverage_want want,
+                            struct sf_query_ctx *q)
 {
     struct sf_arena scratch = {0};
     struct sf_coverage view = {0};
@@ -64,7 +65,7 @@ bool sf_coverage_handle(struct sf_call *call, struct sf_worker *worker)
     if (!err)
         err = sf_params_range(call->request, sf_clock_wall_ns(), SF_NS_PER_HOUR, &want.from_ns,
                               &want.until_ns, &why);
-    return err ? sf_call_fail(call, err, &why) : answer(call, want, &q);
+    return err ? sf_call_fail(call, err, &why) : coverage_answer(call, want, &q);
 }
 
 bool sf_coverage_span(struct sf_call *call, struct sf_worker *worker)
@@ -76,5 +77,5 @@ bool sf_coverage_span(struct sf_call *call, struct sf_worker *worker)
     enum sf_err err = sf_call_query(call, worker, tenants, &q, &why);
     if (!err)
         err = sf_span_path_read(call, &q, &want.trace, &want.span, &why);
-    return err ? sf_call_fail(call, err, &why) : answer(call, want, &q);
+    return err ? sf_call_fail(call, err, &why) : coverage_answer(call, want, &q);
 }

@@ -73,7 +73,7 @@ static enum sf_err read_deploy(struct sf_json *j, bool is_told, struct sf_deploy
 }
 
 /* The page shows it as a link, so it must be safe. */
-static enum sf_err check_url(sf_str url, struct sf_why *why)
+static enum sf_err deploy_book_check_url(sf_str url, struct sf_why *why)
 {
     enum sf_err err = url.len ? sf_fetch_check_url(url, why) : SF_OK;
     if (err)
@@ -81,7 +81,7 @@ static enum sf_err check_url(sf_str url, struct sf_why *why)
     return err;
 }
 
-static enum sf_err check(struct sf_deploy *d, struct sf_why *why)
+static enum sf_err deploy_book_check(struct sf_deploy *d, struct sf_why *why)
 {
     sf_str *texts[N_TEXTS];
     size_t len = 0;
@@ -101,8 +101,8 @@ static enum sf_err check(struct sf_deploy *d, struct sf_why *why)
                : SF_OK;
 }
 
-static enum sf_err redact(struct sf_deploy_book *b, struct sf_deploy *d, struct sf_arena *req,
-                          struct sf_why *why)
+static enum sf_err deploy_book_redact(struct sf_deploy_book *b, struct sf_deploy *d,
+                                      struct sf_arena *req, struct sf_why *why)
 {
     const struct {
         const char *key;
@@ -116,7 +116,7 @@ static enum sf_err redact(struct sf_deploy_book *b, struct sf_deploy *d, struct 
     return err;
 }
 
-static enum sf_err own(struct sf_deploy *d, struct sf_why *why)
+static enum sf_err deploy_book_own(struct sf_deploy *d, struct sf_why *why)
 {
     sf_str *texts[N_TEXTS];
     size_t len = N_TEXTS;
@@ -138,7 +138,7 @@ static enum sf_err own(struct sf_deploy *d, struct sf_why *why)
 
 /* ---- one too many ---- */
 
-static size_t count_of(const struct sf_deploy_book *b, sf_str tenant)
+static size_t deploy_book_count_of(const struct sf_deploy_book *b, sf_str tenant)
 {
     size_t n = 0;
     for (size_t i = 0; i < b->n; i++)
@@ -154,14 +154,14 @@ static size_t find_surplus(const struct sf_deploy_book *b)
     if (b->n <= SF_LIMIT_DEPLOYS)
         return b->n;
     for (size_t i = 0; i < b->n && most <= b->n / 2; i++) {
-        size_t n = count_of(b, b->list[i].tenant);
+        size_t n = deploy_book_count_of(b, b->list[i].tenant);
         at = n > most ? i : at;
         most = n > most ? n : most;
     }
     return at;
 }
 
-static void take_out(struct sf_deploy_book *b, size_t at)
+static void deploy_book_take_out(struct sf_deploy_book *b, size_t at)
 {
     sf_heap_free(b->list[at].block);
     memmove(&b->list[at], &b->list[at + 1], (b->n - at - 1) * sizeof(*b->list));
@@ -172,14 +172,14 @@ void sf_deploy_book_tidy(struct sf_deploy_book *b)
 {
     size_t at = find_surplus(b);
     if (at < b->n)
-        take_out(b, at);
+        deploy_book_take_out(b, at);
 }
 
 void sf_deploy_book_remove(struct sf_deploy_book *b, const char *id)
 {
     for (size_t i = 0; i < b->n; i++) {
         if (!strcmp(b->list[i].id, id)) {
-            take_out(b, i);
+            deploy_book_take_out(b, i);
             return;
         }
     }
@@ -187,15 +187,15 @@ void sf_deploy_book_remove(struct sf_deploy_book *b, const char *id)
 
 /* ---- add ---- */
 
-static enum sf_err add(struct sf_deploy_book *b, struct sf_deploy *d, size_t *out_at,
-                       struct sf_why *why)
+static enum sf_err deploy_book_add(struct sf_deploy_book *b, struct sf_deploy *d, size_t *out_at,
+                                   struct sf_why *why)
 {
     size_t at;
-    enum sf_err err = check(d, why);
+    enum sf_err err = deploy_book_check(d, why);
     if (!err && !b->list && !(b->list = sf_heap_new_n(SF_LIMIT_DEPLOYS + 1, sizeof(*b->list))))
         err = sf_no_memory(why, "deploys");
     if (!err)
-        err = own(d, why);
+        err = deploy_book_own(d, why);
     if (err)
         return err;
     sf_deploy_book_tidy(b);
@@ -227,12 +227,12 @@ enum sf_err sf_deploy_book_add(struct sf_deploy_book *b, sf_str json, sf_str ten
     if (!err && d.time_ns > now_ns + SF_NS_PER_DAY)
         err = sf_fail(why, SF_ERR_INPUT, "time lies in the future");
     if (!err)
-        err = check_url(d.url, why);
+        err = deploy_book_check_url(d.url, why);
     if (!err)
-        err = redact(b, &d, &arena, why);
+        err = deploy_book_redact(b, &d, &arena, why);
     snprintf(d.id, sizeof(d.id), "%016" PRIx64, sf_random_u64());
     if (!err)
-        err = add(b, &d, &at, why);
+        err = deploy_book_add(b, &d, &at, why);
     if (!err)
         *out = &b->list[at];
     sf_arena_done(&arena);
@@ -288,7 +288,7 @@ enum sf_err sf_deploy_book_read(struct sf_deploy_book *b, sf_str text, struct sf
         sf_json_init(&j, line, &arena);
         err = read_deploy(&j, false, &d, why);
         if (!err)
-            err = add(b, &d, &at, why);
+            err = deploy_book_add(b, &d, &at, why);
     }
     sf_arena_done(&arena);
     if (err)

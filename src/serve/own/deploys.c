@@ -133,7 +133,7 @@ struct found {
     bool is_full;
 };
 
-static void add(struct found *f, struct item item)
+static void deploys_add(struct found *f, struct item item)
 {
     if (!sf_list_room_in(f->req, &f->list, f->n, &f->cap, 16))
         f->is_full = true;
@@ -141,7 +141,7 @@ static void add(struct found *f, struct item item)
         f->list[f->n++] = item;
 }
 
-static sf_str label_of(const struct sf_metric_series *s, sf_str key)
+static sf_str deploys_label_of(const struct sf_metric_series *s, sf_str key)
 {
     for (uint32_t i = 0; i < s->labels.n; i++) {
         const struct sf_attr *a = &s->labels.list[i];
@@ -168,7 +168,7 @@ static int by_version_and_time(const void *a, const void *b)
     return order ? order : (x->time_ns > y->time_ns) - (x->time_ns < y->time_ns);
 }
 
-static int newest_first(const void *a, const void *b)
+static int deploys_newest_first(const void *a, const void *b)
 {
     const struct item *x = a, *y = b;
     int order = (x->time_ns < y->time_ns) - (x->time_ns > y->time_ns);
@@ -180,20 +180,21 @@ static void first_seen(const struct sf_metrics_result *r, struct found *f)
 {
     for (uint32_t i = 0; i < r->n_series; i++) {
         const struct sf_metric_series *s = &r->series[i];
-        sf_str version = label_of(s, SF_STR("resource.service.version"));
-        sf_str commit = label_of(s, SF_STR("resource.commit"));
+        sf_str version = deploys_label_of(s, SF_STR("resource.service.version"));
+        sf_str commit = deploys_label_of(s, SF_STR("resource.commit"));
         uint32_t at = 0;
         while (at < r->n_steps && (isnan(s->values[at]) || s->values[at] <= 0))
             at++;
         if (at == r->n_steps || (!version.len && !commit.len))
             continue;
-        add(f, (struct item){.service = label_of(s, SF_STR("resource.service.name")),
-                             .version = version.len ? version : commit,
-                             .key = version.len ? SF_STR("resource.service.version")
-                                                : SF_STR("resource.commit"),
-                             .commit = commit,
-                             .time_ns = r->from_ns + (int64_t)at * r->step_ns,
-                             .is_seen = true});
+        deploys_add(f,
+                    (struct item){.service = deploys_label_of(s, SF_STR("resource.service.name")),
+                                  .version = version.len ? version : commit,
+                                  .key = version.len ? SF_STR("resource.service.version")
+                                                     : SF_STR("resource.commit"),
+                                  .commit = commit,
+                                  .time_ns = r->from_ns + (int64_t)at * r->step_ns,
+                                  .is_seen = true});
     }
 }
 
@@ -230,7 +231,7 @@ static void keep_changes(struct found *f)
     f->n = n;
 }
 
-static sf_str group_label(const struct sf_label_sets *sets, uint32_t set, sf_str key)
+static sf_str deploys_group_label(const struct sf_label_sets *sets, uint32_t set, sf_str key)
 {
     for (uint32_t i = set ? sets->ends[set - 1] : 0; i < sets->ends[set]; i++) {
         if (sf_str_eq(sets->labels[i].key, key))
@@ -239,7 +240,7 @@ static sf_str group_label(const struct sf_label_sets *sets, uint32_t set, sf_str
     return SF_STR_NONE;
 }
 
-static bool has_service(const struct found *f, uint32_t n, sf_str service)
+static bool deploys_has_service(const struct found *f, uint32_t n, sf_str service)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (sf_str_eq(f->list[i].service, service))
@@ -263,19 +264,19 @@ static enum sf_err first_profiled(struct sf_store *store, sf_str service, int64_
     enum sf_err err = store->ops->prof_points(store, &query, keys, 4, step_ns, q, &points, why);
     for (uint32_t i = 0; !err && i < points.n_points; i++) {
         const struct sf_prof_point *p = &points.points[i];
-        sf_str of = group_label(&points.groups, p->group, keys[0]);
-        sf_str version = group_label(&points.groups, p->group, keys[1]);
-        sf_str commit = group_label(&points.groups, p->group, keys[3]);
+        sf_str of = deploys_group_label(&points.groups, p->group, keys[0]);
+        sf_str version = deploys_group_label(&points.groups, p->group, keys[1]);
+        sf_str commit = deploys_group_label(&points.groups, p->group, keys[3]);
         bool is_first = i == 0 || points.points[i - 1].group != p->group;
         if (!version.len)
-            version = group_label(&points.groups, p->group, keys[2]);
-        if (!is_first || (!version.len && !commit.len) || has_service(f, n_spans, of))
+            version = deploys_group_label(&points.groups, p->group, keys[2]);
+        if (!is_first || (!version.len && !commit.len) || deploys_has_service(f, n_spans, of))
             continue;
-        add(f, (struct item){.service = of,
-                             .version = version.len ? version : commit,
-                             .commit = commit,
-                             .time_ns = p->time_ns - step_ns,
-                             .is_seen = true});
+        deploys_add(f, (struct item){.service = of,
+                                     .version = version.len ? version : commit,
+                                     .commit = commit,
+                                     .time_ns = p->time_ns - step_ns,
+                                     .is_seen = true});
     }
     return err;
 }
@@ -330,7 +331,7 @@ static enum sf_err detect(struct sf_store *store, sf_str service, int64_t from_n
     return err;
 }
 
-static bool is_ours(const struct sf_call *call, sf_str tenant)
+static bool deploys_is_ours(const struct sf_call *call, sf_str tenant)
 {
     sf_str rest = call->tenant, one; /* reads may name several: a|b */
     while (sf_str_split_next(&rest, '|', &one)) {
@@ -364,10 +365,10 @@ static void add_told(const struct sf_deploy *d, struct found *f)
             return;
         }
     }
-    add(f, told);
+    deploys_add(f, told);
 }
 
-static void write_json(const struct found *f, sf_str note, struct sf_buf *out)
+static void deploys_write_json(const struct found *f, sf_str note, struct sf_buf *out)
 {
     struct sf_json_writer j = sf_json_writer_init(out);
     sf_json_write_object(&j);
@@ -399,7 +400,7 @@ static void write_json(const struct found *f, sf_str note, struct sf_buf *out)
     sf_json_write_object_end(&j);
 }
 
-static void write_text(const struct found *f, sf_str note, struct sf_buf *out)
+static void deploys_write_text(const struct found *f, sf_str note, struct sf_buf *out)
 {
     for (uint32_t i = 0; i < f->n; i++) {
         const struct item *d = &f->list[i];
@@ -450,7 +451,8 @@ bool sf_deploys_list(struct sf_call *call, struct sf_worker *worker)
         sf_mutex_lock(&d->lock);
         for (size_t i = 0; i < d->book.n; i++) {
             const struct sf_deploy *one = &d->book.list[i];
-            if (one->time_ns >= from_ns && one->time_ns < to_ns && is_ours(call, one->tenant) &&
+            if (one->time_ns >= from_ns && one->time_ns < to_ns &&
+                deploys_is_ours(call, one->tenant) &&
                 (!service.len || sf_str_eq(service, one->service)))
                 add_told(one, &f);
         }
@@ -461,11 +463,11 @@ bool sf_deploys_list(struct sf_call *call, struct sf_worker *worker)
     if (err)
         return sf_call_fail(call, err, &why);
     if (f.n)
-        qsort(f.list, f.n, sizeof(*f.list), newest_first);
+        qsort(f.list, f.n, sizeof(*f.list), deploys_newest_first);
     sf_call_ok(call, is_text ? "text/plain; charset=utf-8" : "application/json");
     if (is_text)
-        write_text(&f, note, &call->response->body);
+        deploys_write_text(&f, note, &call->response->body);
     else
-        write_json(&f, note, &call->response->body);
+        deploys_write_json(&f, note, &call->response->body);
     return true;
 }

@@ -19,8 +19,8 @@
 
 enum { MAX_TRACES = 10000, MAX_BODY_LEN = 1 << 20 };
 
-static enum sf_err add_trace(struct sf_erase_request *e, sf_str text, struct sf_arena *req,
-                             struct sf_why *why)
+static enum sf_err erase_add_trace(struct sf_erase_request *e, sf_str text, struct sf_arena *req,
+                                   struct sf_why *why)
 {
     sf_trace_id *ids = (sf_trace_id *)(uintptr_t)e->which.trace_ids;
     if (!ids)
@@ -34,7 +34,8 @@ static enum sf_err add_trace(struct sf_erase_request *e, sf_str text, struct sf_
     return err;
 }
 
-static enum sf_err read_time(struct sf_json *j, int64_t now_ns, int64_t *out_ns, struct sf_why *why)
+static enum sf_err erase_read_time(struct sf_json *j, int64_t now_ns, int64_t *out_ns,
+                                   struct sf_why *why)
 {
     if (sf_json_peek(j) == SF_JSON_NUMBER) {
         double v = sf_json_f64(j);
@@ -57,8 +58,8 @@ static enum sf_err check_until(int64_t until_ns, struct sf_why *why)
     return until_ns > 0 ? SF_OK : sf_fail(why, SF_ERR_INPUT, "until must be later than 1970");
 }
 
-static enum sf_err read_traces(struct sf_json *j, struct sf_erase_request *e, struct sf_arena *req,
-                               struct sf_why *why)
+static enum sf_err erase_read_traces(struct sf_json *j, struct sf_erase_request *e,
+                                     struct sf_arena *req, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     if (!sf_json_array(j))
@@ -66,7 +67,7 @@ static enum sf_err read_traces(struct sf_json *j, struct sf_erase_request *e, st
     while (!err && sf_json_item(j)) {
         sf_str id = sf_json_str(j);
         if (sf_json_ok(j))
-            err = add_trace(e, id, req, why);
+            err = erase_add_trace(e, id, req, why);
     }
     if (!err && sf_json_ok(j) && e->which.n_traces == 0)
         err = sf_fail(why, SF_ERR_INPUT, "traces is empty: name the traces");
@@ -84,7 +85,7 @@ static enum sf_err read_service(struct sf_json *j, struct sf_erase_request *e, s
 /* Its place among the words we know; their number when it is none. */
 enum word { TRACES, SERVICE, FROM, UNTIL, ALL, DRY_RUN, N_WORDS };
 
-static enum word word_of(sf_str key)
+static enum word erase_word_of(sf_str key)
 {
     static const char *const words[N_WORDS] = {"traces", "service", "from",
                                                "until",  "all",     "dry_run"};
@@ -106,7 +107,7 @@ enum sf_err sf_erase_parse_json(sf_str body, int64_t now_ns, struct sf_arena *re
     if (!sf_json_object(&j) && sf_json_ok(&j))
         return sf_fail(why, SF_ERR_INPUT, "the body must be a JSON object");
     while (!err && sf_json_key(&j, &key)) {
-        enum word w = word_of(key);
+        enum word w = erase_word_of(key);
         if (w == N_WORDS) /* it may have been meant to narrow: never erase more than was meant */
             return sf_fail(why, SF_ERR_INPUT,
                            "unknown key %.*s; known are traces, service, from, until, all, dry_run",
@@ -117,11 +118,11 @@ enum sf_err sf_erase_parse_json(sf_str body, int64_t now_ns, struct sf_arena *re
         if (sf_json_peek(&j) == SF_JSON_NULL)
             return sf_fail(why, SF_ERR_INPUT, "%.*s is null; omit it, or set it", SF_STR_ARG(key));
         switch (w) {
-        case TRACES: err = read_traces(&j, &e, req, why); break;
+        case TRACES: err = erase_read_traces(&j, &e, req, why); break;
         case SERVICE: err = read_service(&j, &e, why); break;
-        case FROM: err = read_time(&j, now_ns, &e.which.from_ns, why); break;
+        case FROM: err = erase_read_time(&j, now_ns, &e.which.from_ns, why); break;
         case UNTIL:
-            err = read_time(&j, now_ns, &e.which.to_ns, why);
+            err = erase_read_time(&j, now_ns, &e.which.to_ns, why);
             if (!err && sf_json_ok(&j))
                 err = check_until(e.which.to_ns, why);
             break;
@@ -171,7 +172,7 @@ enum sf_err sf_erase_parse_params(const struct sf_request *r, int64_t now_ns, st
                  sf_request_param(r, SF_STR("trace"), &room))) {
         sf_str rest = sf_buf_str(&room), id;
         while (!err && sf_str_split_next(&rest, ',', &id))
-            err = add_trace(&e, id, req, why);
+            err = erase_add_trace(&e, id, req, why);
     }
     sf_buf_done(&room);
     if (!err)
@@ -200,8 +201,8 @@ enum sf_err sf_erase_check(struct sf_erase_request *e, struct sf_why *why)
     return SF_OK;
 }
 
-static enum sf_err parse(struct sf_call *call, struct sf_worker *worker, struct sf_erase_request *e,
-                         struct sf_why *why)
+static enum sf_err erase_parse(struct sf_call *call, struct sf_worker *worker,
+                               struct sf_erase_request *e, struct sf_why *why)
 {
     int64_t now_ns = sf_clock_wall_ns();
     sf_str text;
@@ -298,7 +299,7 @@ bool sf_erase_matching(struct sf_call *call, struct sf_worker *worker)
     struct sf_query_ctx q;
     uint32_t tenants[SF_TENANTS_MAX];
     uint64_t n_adhoc = 0;
-    enum sf_err err = parse(call, worker, &e, &why);
+    enum sf_err err = erase_parse(call, worker, &e, &why);
     if (!err)
         err = sf_erase_check(&e, &why);
     if (!err)

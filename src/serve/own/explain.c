@@ -29,7 +29,7 @@ static enum sf_err read_range(const struct sf_request *r, struct asked *a, struc
     return err;
 }
 
-static enum sf_err read_ids(sf_str trace, sf_str span, struct asked *a, struct sf_why *why)
+static enum sf_err explain_read_ids(sf_str trace, sf_str span, struct asked *a, struct sf_why *why)
 {
     if (span.len > 0 && (!sf_span_id_parse(span, &a->one.span) || a->one.span == 0))
         return sf_fail(why, SF_ERR_INPUT, "a span id is up to 16 hex digits, not '%.*s'",
@@ -37,8 +37,8 @@ static enum sf_err read_ids(sf_str trace, sf_str span, struct asked *a, struct s
     return trace.len > 0 ? sf_params_trace_id(trace, &a->one.trace, why) : SF_OK;
 }
 
-static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req, struct asked *a,
-                             struct sf_why *why)
+static enum sf_err explain_read_want(const struct sf_request *r, struct sf_arena *req,
+                                     struct asked *a, struct sf_why *why)
 {
     sf_str trace = sf_params_word(r, "trace", req), span = sf_params_word(r, "span", req);
     sf_str query = sf_params_word(r, "q", req), split = sf_params_word(r, "split", req);
@@ -56,7 +56,7 @@ static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req, s
                        "focus= goes with span=, trace= or q= alone, not with a difference");
     if (has_ids) {
         enum sf_err err = sf_params_no_range(r, "a trace or span", why);
-        return err ? err : read_ids(trace, span, a, why);
+        return err ? err : explain_read_ids(trace, span, a, why);
     }
     if (split.len > 0) {
         enum sf_err err = sf_split_read(split, &a->diff.split, why);
@@ -70,8 +70,9 @@ static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req, s
     return read_range(r, a, why);
 }
 
-static enum sf_err make(struct sf_call *call, struct asked *a, struct sf_arena *scratch,
-                        struct sf_query_ctx *q, struct sf_explain_view *out, struct sf_why *why)
+static enum sf_err explain_make(struct sf_call *call, struct asked *a, struct sf_arena *scratch,
+                                struct sf_query_ctx *q, struct sf_explain_view *out,
+                                struct sf_why *why)
 {
     struct sf_store *store = atomic_load(&call->service->store);
     a->set.scratch = a->diff.scratch = scratch;
@@ -95,13 +96,13 @@ bool sf_explain_handle(struct sf_call *call, struct sf_worker *worker)
     struct sf_why why = {0};
     enum sf_err err = sf_call_query(call, worker, tenants, &q, &why);
     if (!err)
-        err = read_want(call->request, q.req, &a, &why);
+        err = explain_read_want(call->request, q.req, &a, &why);
     if (!err)
         err = sf_call_check_data(&q, &why);
     if (!err && !sf_arena_init(&scratch, call->service->query_memory_len))
         err = sf_no_memory(&why, "the query");
     if (!err)
-        err = make(call, &a, &scratch, &q, &view, &why);
+        err = explain_make(call, &a, &scratch, &q, &view, &why);
     sf_arena_done(&scratch);
     if (err)
         return sf_call_fail(call, err, &why);

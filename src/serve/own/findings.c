@@ -17,8 +17,8 @@ static const char one_of[] = "set one of service=NAME, trace=ID, span=ID, q=QUER
 /* ---- thresholds ---- */
 
 /* "12", "12%": of a hundred. */
-static enum sf_err read_share(const struct sf_request *r, const char *name, struct sf_arena *req,
-                              double *io, struct sf_why *why)
+static enum sf_err findings_read_share(const struct sf_request *r, const char *name,
+                                       struct sf_arena *req, double *io, struct sf_why *why)
 {
     sf_str text = sf_params_word(r, name, req), digits = text;
     double percent;
@@ -33,8 +33,8 @@ static enum sf_err read_share(const struct sf_request *r, const char *name, stru
     return SF_OK;
 }
 
-static enum sf_err read_number(const struct sf_request *r, const char *name, uint32_t *io,
-                               struct sf_why *why)
+static enum sf_err findings_read_number(const struct sf_request *r, const char *name, uint32_t *io,
+                                        struct sf_why *why)
 {
     uint64_t n = *io;
     enum sf_err err = sf_params_count(r, sf_str_from(name), &n, why);
@@ -44,8 +44,8 @@ static enum sf_err read_number(const struct sf_request *r, const char *name, uin
     return err;
 }
 
-static enum sf_err read_limits(const struct sf_request *r, struct sf_arena *req,
-                               struct sf_finding_limits *io, struct sf_why *why)
+static enum sf_err findings_read_limits(const struct sf_request *r, struct sf_arena *req,
+                                        struct sf_finding_limits *io, struct sf_why *why)
 {
     const struct {
         const char *name;
@@ -61,14 +61,15 @@ static enum sf_err read_limits(const struct sf_request *r, struct sf_arena *req,
                  {"theme", &io->theme, NULL}};
     enum sf_err err = SF_OK;
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]) && !err; i++)
-        err = known[i].share ? read_share(r, known[i].name, req, known[i].share, why)
-                             : read_number(r, known[i].name, known[i].number, why);
+        err = known[i].share ? findings_read_share(r, known[i].name, req, known[i].share, why)
+                             : findings_read_number(r, known[i].name, known[i].number, why);
     return err;
 }
 
 /* ---- the subject of the query ---- */
 
-static enum sf_err read_span(sf_str span, struct sf_findings_want *want, struct sf_why *why)
+static enum sf_err findings_read_span(sf_str span, struct sf_findings_want *want,
+                                      struct sf_why *why)
 {
     if (span.len > 0 && (!sf_span_id_parse(span, &want->span) || want->span == 0))
         return sf_fail(why, SF_ERR_INPUT, "a span id is up to 16 hex digits, not '%.*s'",
@@ -88,8 +89,9 @@ static enum sf_err read_selectors(struct sf_arena *req, struct sf_findings_want 
     return err;
 }
 
-static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
-                             struct sf_findings_want *want, bool *is_each, struct sf_why *why)
+static enum sf_err findings_read_want(const struct sf_request *r, struct sf_arena *req,
+                                      struct sf_findings_want *want, bool *is_each,
+                                      struct sf_why *why)
 {
     sf_str each = sf_params_word(r, "each", req);
     *is_each = sf_str_eq(each, SF_STR("service"));
@@ -112,9 +114,9 @@ static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
     if ((want->left.len > 0) != (want->right.len > 0) ||
         (want->baseline.len > 0) != (want->comparison.len > 0))
         return sf_fail(why, SF_ERR_INPUT, "a comparison has two sides: %s", one_of);
-    enum sf_err err = read_limits(r, req, &want->limits, why);
+    enum sf_err err = findings_read_limits(r, req, &want->limits, why);
     if (!err)
-        err = read_span(span, want, why);
+        err = findings_read_span(span, want, why);
     if (!err)
         err = read_selectors(req, want, why);
     if (!err && trace.len > 0)
@@ -126,8 +128,9 @@ static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
                                  &want->until_ns, why);
 }
 
-static enum sf_err make(struct sf_call *call, struct sf_findings_want *want, struct sf_query_ctx *q,
-                        struct sf_findings_view *view, struct sf_why *why)
+static enum sf_err findings_make(struct sf_call *call, struct sf_findings_want *want,
+                                 struct sf_query_ctx *q, struct sf_findings_view *view,
+                                 struct sf_why *why)
 {
     struct sf_store *store = atomic_load(&call->service->store);
     enum sf_err err = sf_call_check_data(q, why);
@@ -147,7 +150,7 @@ bool sf_findings_handle(struct sf_call *call, struct sf_worker *worker)
     bool is_each = false;
     enum sf_err err = sf_call_query(call, worker, tenants, &q, &why);
     if (!err)
-        err = read_want(call->request, q.req, &want, &is_each, &why);
+        err = findings_read_want(call->request, q.req, &want, &is_each, &why);
     bool is_text = !err && sf_own_form_is_text(sf_params_word(call->request, "format", q.req));
     if (is_each && is_text)
         err = sf_fail(&why, SF_ERR_INPUT, "each=service answers in JSON only: leave out format");
@@ -156,7 +159,7 @@ bool sf_findings_handle(struct sf_call *call, struct sf_worker *worker)
     if (!err && is_each)
         err = sf_findings_each(call, &want, &q, &call->response->body, &why);
     else if (!err)
-        err = make(call, &want, &q, &view, &why);
+        err = findings_make(call, &want, &q, &view, &why);
     sf_arena_done(&scratch);
     if (err)
         return sf_call_fail(call, err, &why);

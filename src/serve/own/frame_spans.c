@@ -10,8 +10,8 @@
 
 enum { LIMIT = 20, MAX_LIMIT = 1000 };
 
-static enum sf_err read_want(const struct sf_request *r, struct sf_arena *req,
-                             struct sf_frame_spans_want *want, struct sf_why *why)
+static enum sf_err frame_spans_read_want(const struct sf_request *r, struct sf_arena *req,
+                                         struct sf_frame_spans_want *want, struct sf_why *why)
 {
     uint64_t limit = LIMIT;
     enum sf_err err = sf_params_count(r, SF_STR("limit"), &limit, why);
@@ -41,7 +41,7 @@ bool sf_frame_spans_handle(struct sf_call *call, struct sf_worker *worker)
     struct sf_why why = {0};
     enum sf_err err = sf_call_query(call, worker, tenants, &q, &why);
     if (!err)
-        err = read_want(call->request, q.req, &want, &why);
+        err = frame_spans_read_want(call->request, q.req, &want, &why);
     if (!err)
         err = sf_call_check_data(&q, &why);
     if (!err)

@@ -11,8 +11,8 @@
 enum { MAX_CPU_PERCENT = 100000 }; /* a request may use many processors */
 
 /* "2", "0.5" or "2%", in hundredths of a percent. Untouched when it is not given. */
-static enum sf_err read_share(const struct sf_request *r, struct sf_arena *req, uint32_t *out,
-                              struct sf_why *why)
+static enum sf_err keep_read_share(const struct sf_request *r, struct sf_arena *req, uint32_t *out,
+                                   struct sf_why *why)
 {
     sf_str text = sf_params_word(r, "baseline", req);
     uint64_t whole = 0, part = 0;
@@ -37,8 +37,8 @@ static enum sf_err read_share(const struct sf_request *r, struct sf_arena *req, 
 }
 
 /* What is given holds for all services; what is not is as configured. */
-static void give_all(struct sf_keep_rules *rules, struct sf_keep_service *services,
-                     const struct sf_keep_rule *was)
+static void keep_give_all(struct sf_keep_rules *rules, struct sf_keep_service *services,
+                          const struct sf_keep_rule *was)
 {
     const struct sf_keep_rule *r = &rules->all;
     for (uint32_t i = 0; i < rules->n_services; i++) {
@@ -56,8 +56,8 @@ static void give_all(struct sf_keep_rules *rules, struct sf_keep_service *servic
     rules->services = services;
 }
 
-static enum sf_err read_rules(const struct sf_request *r, struct sf_arena *req,
-                              struct sf_keep_rules *rules, struct sf_why *why)
+static enum sf_err keep_read_rules(const struct sf_request *r, struct sf_arena *req,
+                                   struct sf_keep_rules *rules, struct sf_why *why)
 {
     struct sf_keep_rule was = rules->all, *rule = &rules->all;
     struct sf_keep_service *services = sf_arena_new_n(req, rules->n_services + 1u,
@@ -74,9 +74,9 @@ static enum sf_err read_rules(const struct sf_request *r, struct sf_arena *req,
     if (!err)
         err = sf_params_bool(r, SF_STR("errors"), &rule->has_errors, why);
     if (!err)
-        err = read_share(r, req, &rule->baseline_per_10000, why);
+        err = keep_read_share(r, req, &rule->baseline_per_10000, why);
     if (!err)
-        give_all(rules, services, &was);
+        keep_give_all(rules, services, &was);
     return err;
 }
 
@@ -93,7 +93,7 @@ bool sf_keep_handle(struct sf_call *call, struct sf_worker *worker)
         err = sf_params_range(call->request, sf_clock_wall_ns(), SF_NS_PER_DAY, &want.from_ns,
                               &want.until_ns, &why);
     if (!err)
-        err = read_rules(call->request, q.req, &want.rules, &why);
+        err = keep_read_rules(call->request, q.req, &want.rules, &why);
     if (!err)
         err = sf_call_check_data(&q, &why);
     if (!err && !sf_arena_init(&scratch, call->service->query_memory_len))

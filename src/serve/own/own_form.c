@@ -15,7 +15,7 @@ bool sf_own_form_is_text(sf_str format)
     return sf_str_eq(format, SF_STR("text"));
 }
 
-static void say_number(struct sf_response *r, const char *name, double n)
+static void own_form_say_number(struct sf_response *r, const char *name, double n)
 {
     char text[24];
     int len = snprintf(text, sizeof(text), "%.0f", n);
@@ -25,11 +25,11 @@ static void say_number(struct sf_response *r, const char *name, double n)
 void sf_own_form_say(struct sf_response *r, const struct sf_profile_view *v)
 {
     /* Of spans the tree has the records, of which one may represent several samples. */
-    say_number(r, "x-spanflame-samples", fmax(v->taken, (double)v->tree.n_samples));
+    own_form_say_number(r, "x-spanflame-samples", fmax(v->taken, (double)v->tree.n_samples));
     if (v->is_estimate)
         sf_response_header(r, "x-spanflame-estimate", SF_STR("true"));
     if (v->is_few)
-        say_number(r, "x-spanflame-few", v->taken);
+        own_form_say_number(r, "x-spanflame-few", v->taken);
 }
 
 enum sf_err sf_own_form_give(struct sf_call *call, sf_str format, struct sf_profile_view *view,

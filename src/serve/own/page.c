@@ -35,7 +35,8 @@ static const struct sf_page_file *find_file(sf_str path)
 }
 
 /* Few clients of a page cannot take gzip, and those wait for the inflating. */
-static enum sf_err add_body(struct sf_call *call, const struct sf_page_file *f, struct sf_why *why)
+static enum sf_err page_add_body(struct sf_call *call, const struct sf_page_file *f,
+                                 struct sf_why *why)
 {
     struct sf_buf *body = &call->response->body;
     struct sf_inflate *z;
@@ -54,7 +55,7 @@ static enum sf_err add_body(struct sf_call *call, const struct sf_page_file *f, 
     return err;
 }
 
-static bool answer(struct sf_call *call, const struct sf_page_file *f, sf_str caching)
+static bool page_answer(struct sf_call *call, const struct sf_page_file *f, sf_str caching)
 {
     struct sf_response *r = call->response;
     struct sf_why why;
@@ -69,7 +70,7 @@ static bool answer(struct sf_call *call, const struct sf_page_file *f, sf_str ca
         r->status = 304;
         return true;
     }
-    enum sf_err err = add_body(call, f, &why);
+    enum sf_err err = page_add_body(call, f, &why);
     return err ? sf_call_fail(call, err, &why) : true;
 }
 
@@ -77,7 +78,7 @@ bool sf_page_index(struct sf_call *call, __attribute__((unused)) struct sf_worke
 {
     const struct sf_page_file *f = find_file(SF_STR("/"));
     if (f)
-        return answer(call, f, SF_STR("no-cache"));
+        return page_answer(call, f, SF_STR("no-cache"));
     sf_call_ok(call, "text/html; charset=utf-8");
     protect(call->response);
     sf_buf_add_str(&call->response->body, sf_str_from(without_page));
@@ -90,5 +91,5 @@ bool sf_page_asset(struct sf_call *call, __attribute__((unused)) struct sf_worke
     if (!f)
         return sf_call_refuse(call, SF_COUNT_REJECT_NO_ROUTE, sf_status_no_route,
                               "the page has no such file; reload /");
-    return answer(call, f, SF_STR("public, max-age=31536000, immutable"));
+    return page_answer(call, f, SF_STR("public, max-age=31536000, immutable"));
 }

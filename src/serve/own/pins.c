@@ -17,7 +17,7 @@ static const int64_t USUAL_NS = 7 * SF_NS_PER_DAY;
 
 /* ---- one pin ---- */
 
-static void write_time(struct sf_json_writer *w, sf_str key, int64_t ns)
+static void pins_write_time(struct sf_json_writer *w, sf_str key, int64_t ns)
 {
     sf_json_write_key(w, key);
     sf_json_write_u64_text(w, ns > 0 ? (uint64_t)ns : 0);
@@ -29,14 +29,14 @@ static void write_pin(struct sf_json_writer *w, const struct sf_pin *p)
     sf_trace_id_render(p->trace, trace);
     sf_json_write_object(w);
     sf_json_write_key_str(w, SF_STR("traceId"), sf_str_from(trace));
-    write_time(w, SF_STR("untilUnixNano"), p->until_ns);
-    write_time(w, SF_STR("createdUnixNano"), p->created_ns);
-    write_time(w, SF_STR("startUnixNano"), p->start_ns);
+    pins_write_time(w, SF_STR("untilUnixNano"), p->until_ns);
+    pins_write_time(w, SF_STR("createdUnixNano"), p->created_ns);
+    pins_write_time(w, SF_STR("startUnixNano"), p->start_ns);
     sf_json_write_key_str(w, SF_STR("note"), p->note);
     sf_json_write_object_end(w);
 }
 
-static void say(struct sf_call *call, const char *what, sf_trace_id id)
+static void pins_say(struct sf_call *call, const char *what, sf_trace_id id)
 {
     char trace[33];
     sf_trace_id_render(id, trace);
@@ -46,8 +46,8 @@ static void say(struct sf_call *call, const char *what, sf_trace_id id)
 }
 
 /* First and last moment of its spans. NOT_FOUND: there are none. */
-static enum sf_err find_trace(struct sf_store *store, sf_trace_id id, struct sf_query_ctx *q,
-                              struct sf_keep_ask *out, struct sf_why *why)
+static enum sf_err pins_find_trace(struct sf_store *store, sf_trace_id id, struct sf_query_ctx *q,
+                                   struct sf_keep_ask *out, struct sf_why *why)
 {
     struct sf_trace trace = {0};
     enum sf_err err = sf_traces_get_one_bare(store, id, 0, 0, q, &trace, why);
@@ -84,7 +84,7 @@ static enum sf_err pin(struct sf_call *call, struct sf_worker *worker, struct sf
     if (!err)
         err = sf_call_check_data(&q, why);
     if (!err)
-        err = find_trace(store, p->trace, &q, &at, why);
+        err = pins_find_trace(store, p->trace, &q, &at, why);
     if (err)
         return err;
     p->tenant = tenants[0];
@@ -105,7 +105,7 @@ bool sf_pins_post(struct sf_call *call, struct sf_worker *worker)
     enum sf_err err = pin(call, worker, &p, &why);
     if (err)
         return sf_call_fail(call, err, &why);
-    say(call, "pin", p.trace);
+    pins_say(call, "pin", p.trace);
     struct sf_json_writer w = sf_json_writer_init(&call->response->body);
     sf_call_ok(call, "application/json");
     write_pin(&w, &p);
@@ -129,7 +129,7 @@ bool sf_pins_delete(struct sf_call *call, struct sf_worker *worker)
         err = store->ops->unpin(store, tenants[0], id, &why);
     if (err)
         return sf_call_fail(call, err, &why);
-    say(call, "unpin", id);
+    pins_say(call, "unpin", id);
     sf_call_ok(call, "application/json");
     sf_buf_add_str(&call->response->body, SF_STR("{\"unpinned\":true}\n"));
     return true;
@@ -137,7 +137,7 @@ bool sf_pins_delete(struct sf_call *call, struct sf_worker *worker)
 
 /* ---- all pins ---- */
 
-static void write_text(const struct sf_pin *list, uint32_t n, struct sf_buf *out)
+static void pins_write_text(const struct sf_pin *list, uint32_t n, struct sf_buf *out)
 {
     if (n == 0)
         sf_buf_add_str(out, SF_STR("no trace is pinned\n"));
@@ -169,7 +169,7 @@ bool sf_pins_list(struct sf_call *call, struct sf_worker *worker)
         return sf_call_fail(call, err, &why);
     if (sf_own_form_is_text(sf_params_word(call->request, "format", q.req))) {
         sf_call_ok(call, "text/plain; charset=utf-8");
-        write_text(list, n, &call->response->body);
+        pins_write_text(list, n, &call->response->body);
         return true;
     }
     struct sf_json_writer w = sf_json_writer_init(&call->response->body);
@@ -195,8 +195,8 @@ struct told {
     const struct sf_pin *pin;   /* NULL: it is not pinned */
 };
 
-static enum sf_err tell(struct sf_call *call, struct sf_worker *worker, struct told *t,
-                        struct sf_query_ctx *q, uint32_t *tenants, struct sf_why *why)
+static enum sf_err pins_tell(struct sf_call *call, struct sf_worker *worker, struct told *t,
+                             struct sf_query_ctx *q, uint32_t *tenants, struct sf_why *why)
 {
     struct sf_store *store = atomic_load(&call->service->store);
     const struct sf_pin *pins;
@@ -208,7 +208,7 @@ static enum sf_err tell(struct sf_call *call, struct sf_worker *worker, struct t
     if (!err)
         err = sf_call_check_data(q, why);
     if (!err)
-        err = find_trace(store, id, q, &t->at, why);
+        err = pins_find_trace(store, id, q, &t->at, why);
     if (!err)
         err = store->ops->keep_states(store, &t->at, 1, q, &t->state, why);
     if (!err)
@@ -226,7 +226,7 @@ static enum sf_err tell(struct sf_call *call, struct sf_worker *worker, struct t
     return err;
 }
 
-static void write_rule(struct sf_json_writer *w, const struct sf_keep_rule *r)
+static void pins_write_rule(struct sf_json_writer *w, const struct sf_keep_rule *r)
 {
     sf_json_write_key_u64(w, SF_STR("slowNs"), (uint64_t)r->slow_ns);
     sf_json_write_key_u64(w, SF_STR("cpuPercent"), r->cpu_percent);
@@ -242,13 +242,13 @@ static void write_rules(struct sf_json_writer *w, const struct sf_keep_rules *r)
 {
     sf_json_write_key(w, SF_STR("rules"));
     sf_json_write_object(w);
-    write_rule(w, &r->all);
+    pins_write_rule(w, &r->all);
     sf_json_write_key(w, SF_STR("services"));
     sf_json_write_array(w);
     for (uint32_t i = 0; i < r->n_services; i++) {
         sf_json_write_object(w);
         sf_json_write_key_str(w, SF_STR("service"), r->services[i].service);
-        write_rule(w, &r->services[i].rule);
+        pins_write_rule(w, &r->services[i].rule);
         sf_json_write_object_end(w);
     }
     sf_json_write_array_end(w);
@@ -262,14 +262,14 @@ bool sf_pins_trace(struct sf_call *call, struct sf_worker *worker)
     struct told t = {0};
     struct sf_why why = {0};
     char trace[33];
-    enum sf_err err = tell(call, worker, &t, &q, tenants, &why);
+    enum sf_err err = pins_tell(call, worker, &t, &q, tenants, &why);
     if (err)
         return sf_call_fail(call, err, &why);
     if (sf_own_form_is_text(sf_params_word(call->request, "format", q.req))) {
         sf_call_ok(call, "text/plain; charset=utf-8");
         sf_keep_state_text(&t.state, &call->response->body);
         if (t.pin)
-            write_text(t.pin, 1, &call->response->body);
+            pins_write_text(t.pin, 1, &call->response->body);
         return true;
     }
     struct sf_json_writer w = sf_json_writer_init(&call->response->body);

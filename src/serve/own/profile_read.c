@@ -19,7 +19,8 @@ struct asked {
     struct sf_stack_term terms[SF_STACK_TERMS];
 };
 
-static bool param(const struct sf_request *r, const char *name, struct sf_arena *req, sf_str *out)
+static bool profile_read_param(const struct sf_request *r, const char *name, struct sf_arena *req,
+                               sf_str *out)
 {
     struct sf_buf val = {.max = SF_LIMIT_PARAM_LEN};
     bool has = sf_request_param(r, sf_str_from(name), &val) && val.len &&
@@ -83,8 +84,8 @@ static enum sf_err take_stack_param(sf_str name, sf_str val, struct asked *a, st
     return sf_arena_copy(req, val, to) ? SF_OK : sf_no_room(why, "the name of a frame");
 }
 
-static enum sf_err read_stacks(const struct sf_request *r, struct sf_arena *req, struct asked *a,
-                               struct sf_why *why)
+static enum sf_err profile_read_stacks(const struct sf_request *r, struct sf_arena *req,
+                                       struct asked *a, struct sf_why *why)
 {
     struct sf_buf name = {.max = SF_LIMIT_PARAM_LEN}, val = {.max = SF_LIMIT_PARAM_LEN};
     sf_str rest = r->query;
@@ -97,7 +98,7 @@ static enum sf_err read_stacks(const struct sf_request *r, struct sf_arena *req,
 }
 
 /* Trace and span ids of samples, where the format has a place for them. */
-static enum sf_err read_ids(sf_str text, struct asked *a, struct sf_why *why)
+static enum sf_err profile_read_ids(sf_str text, struct asked *a, struct sf_why *why)
 {
     a->ask.has_ids = sf_str_eq(text, SF_STR("true"));
     if (!a->ask.has_ids && !sf_str_eq(text, SF_STR("false")))
@@ -111,23 +112,23 @@ static enum sf_err read_ids(sf_str text, struct asked *a, struct sf_why *why)
     return SF_OK;
 }
 
-static enum sf_err read_parameters(const struct sf_request *r, struct sf_arena *req,
-                                   struct asked *a, struct sf_why *why)
+static enum sf_err profile_read_parameters(const struct sf_request *r, struct sf_arena *req,
+                                           struct asked *a, struct sf_why *why)
 {
     sf_str text;
     uint64_t max_nodes = 0;
     enum sf_err err = SF_OK;
-    if (!param(r, "app", req, &a->ask.service))
-        (void)param(r, "service", req, &a->ask.service);
-    if (param(r, "selector", req, &text))
+    if (!profile_read_param(r, "app", req, &a->ask.service))
+        (void)profile_read_param(r, "service", req, &a->ask.service);
+    if (profile_read_param(r, "selector", req, &text))
         err = read_selector(text, req, &a->ask, why);
     if (!err)
-        err = read_stacks(r, req, a, why);
-    (void)param(r, "type", req, &a->ask.type);
-    (void)param(r, "span_id", req, &a->ask.span_id);
+        err = profile_read_stacks(r, req, a, why);
+    (void)profile_read_param(r, "type", req, &a->ask.type);
+    (void)profile_read_param(r, "span_id", req, &a->ask.span_id);
     a->format = SF_STR("flamegraph");
-    (void)param(r, "format", req, &a->format);
-    if (!err && param(r, "trace_id", req, &text)) {
+    (void)profile_read_param(r, "format", req, &a->format);
+    if (!err && profile_read_param(r, "trace_id", req, &text)) {
         a->ask.has_trace = true;
         err = sf_params_trace_id(text, &a->ask.trace_id, why);
     }
@@ -136,17 +137,18 @@ static enum sf_err read_parameters(const struct sf_request *r, struct sf_arena *
     if (!err && max_nodes > MAX_NODES)
         err = sf_fail(why, SF_ERR_INPUT, "max_nodes is at most %d", MAX_NODES);
     a->ask.max_nodes = (uint32_t)max_nodes;
-    if (!err && param(r, "ids", req, &text))
-        err = read_ids(text, a, why);
-    if (!err && (a->ask.span_id.len || a->ask.has_trace) && !param(r, "from", req, &text) &&
-        !param(r, "until", req, &text))
+    if (!err && profile_read_param(r, "ids", req, &text))
+        err = profile_read_ids(text, a, why);
+    if (!err && (a->ask.span_id.len || a->ask.has_trace) &&
+        !profile_read_param(r, "from", req, &text) && !profile_read_param(r, "until", req, &text))
         return SF_OK; /* an id is found wherever it is */
     return err ? err
                : sf_params_range(r, sf_clock_wall_ns(), SF_NS_PER_HOUR, &a->ask.from_ns,
                                  &a->ask.until_ns, why);
 }
 
-static enum sf_err make_filter(struct asked *a, struct sf_stack_filter **out, struct sf_why *why)
+static enum sf_err profile_read_make_filter(struct asked *a, struct sf_stack_filter **out,
+                                            struct sf_why *why)
 {
     struct sf_stack_ask ask = {a->sites, a->n_sites, a->terms, a->n_terms};
     enum sf_err err = sf_stack_filter_new(&ask, out, why);
@@ -169,11 +171,11 @@ bool sf_profile_read_handle(struct sf_call *call, struct sf_worker *worker)
     const struct sf_profile_form *form = NULL;
     struct sf_stack_filter *stacks = NULL;
     struct sf_why why = {0};
-    enum sf_err err = read_parameters(call->request, &worker->arena, &a, &why);
+    enum sf_err err = profile_read_parameters(call->request, &worker->arena, &a, &why);
     if (!err)
         err = sf_profile_form_find(a.format, wants_page(call->request), &form, &why);
     if (!err)
-        err = make_filter(&a, &stacks, &why);
+        err = profile_read_make_filter(&a, &stacks, &why);
     if (!err)
         err = sf_call_query(call, worker, tenants, &q, &why);
     if (!err)

@@ -17,7 +17,7 @@ struct asked {
     struct sf_arena *req;
 };
 
-static enum sf_err read_type(struct asked *a, sf_str val, struct sf_why *why)
+static enum sf_err profile_upload_read_type(struct asked *a, sf_str val, struct sf_why *why)
 {
     sf_str *parts[] = {&a->hint.type.name, &a->hint.type.sample_type, &a->hint.type.sample_unit,
                        &a->hint.type.period_type, &a->hint.type.period_unit};
@@ -36,7 +36,7 @@ static enum sf_err read_type(struct asked *a, sf_str val, struct sf_why *why)
     return SF_OK;
 }
 
-static enum sf_err read_label(struct asked *a, sf_str val, struct sf_why *why)
+static enum sf_err profile_upload_read_label(struct asked *a, sf_str val, struct sf_why *why)
 {
     struct sf_label *l = &a->labels[a->hint.n_labels];
     l->val = val;
@@ -48,7 +48,8 @@ static enum sf_err read_label(struct asked *a, sf_str val, struct sf_why *why)
     return SF_OK;
 }
 
-static enum sf_err read_id(struct asked *a, sf_str name, sf_str val, struct sf_why *why)
+static enum sf_err profile_upload_read_id(struct asked *a, sf_str name, sf_str val,
+                                          struct sf_why *why)
 {
     a->hint.is_request = true;
     if (sf_str_eq(name, SF_STR("trace_id")))
@@ -59,8 +60,8 @@ static enum sf_err read_id(struct asked *a, sf_str name, sf_str val, struct sf_w
     return SF_OK;
 }
 
-static enum sf_err read_one(struct asked *a, sf_str name, sf_str val, int64_t now_ns,
-                            struct sf_why *why)
+static enum sf_err profile_upload_read_one(struct asked *a, sf_str name, sf_str val, int64_t now_ns,
+                                           struct sf_why *why)
 {
     uint64_t number;
     if (val.len == 0)
@@ -68,14 +69,14 @@ static enum sf_err read_one(struct asked *a, sf_str name, sf_str val, int64_t no
     if (sf_str_eq(name, SF_STR("service")) || sf_str_eq(name, SF_STR("app")))
         a->hint.service = val;
     else if (sf_str_eq(name, SF_STR("type")))
-        return read_type(a, val, why);
+        return profile_upload_read_type(a, val, why);
     else if (sf_str_eq(name, SF_STR("label")))
-        return read_label(a, val, why);
+        return profile_upload_read_label(a, val, why);
     else if (sf_str_eq(name, SF_STR("format")))
         a->hint.format = val;
     else if (sf_str_eq(name, SF_STR("trace_id")) || sf_str_eq(name, SF_STR("span_id")) ||
              sf_str_eq(name, SF_STR("profile_id")))
-        return read_id(a, name, val, why);
+        return profile_upload_read_id(a, name, val, why);
     else if (sf_str_eq(name, SF_STR("sample_rate"))) {
         if (!sf_str_to_u64(val, &number) || number > UINT32_MAX)
             return sf_fail(why, SF_ERR_INPUT, "sample_rate=%.*s is not a number of Hz",
@@ -92,7 +93,8 @@ static enum sf_err read_one(struct asked *a, sf_str name, sf_str val, int64_t no
     return SF_OK;
 }
 
-static enum sf_err read_parameters(const struct sf_request *r, struct asked *a, struct sf_why *why)
+static enum sf_err profile_upload_read_parameters(const struct sf_request *r, struct asked *a,
+                                                  struct sf_why *why)
 {
     struct sf_buf name = {.max = SF_LIMIT_PARAM_LEN}, val = {.max = SF_LIMIT_PARAM_LEN};
     sf_str rest = r->query;
@@ -100,7 +102,7 @@ static enum sf_err read_parameters(const struct sf_request *r, struct asked *a, 
     while (!err && sf_request_param_next(&rest, &name, &val)) {
         sf_str kept;
         err = sf_arena_copy(a->req, sf_buf_str(&val), &kept)
-                  ? read_one(a, sf_buf_str(&name), kept, r->recv_ns, why)
+                  ? profile_upload_read_one(a, sf_buf_str(&name), kept, r->recv_ns, why)
                   : sf_no_room(why, "the request");
     }
     sf_buf_done(&name);
@@ -119,7 +121,7 @@ static enum sf_err read_own(struct sf_profile_take *t, struct sf_why *why)
     a->hint.now_ns = t->call->request->recv_ns;
     a->hint.peer = sf_profile_take_peer(t->call);
     a->hint.max_frames = t->call->service->max_frames;
-    err = read_parameters(t->call->request, a, why);
+    err = profile_upload_read_parameters(t->call->request, a, why);
     if (err)
         return err;
     if (t->body.len == 0)

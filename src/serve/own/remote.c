@@ -7,8 +7,8 @@
 #include "serve/own/own_form.h"
 #include "serve/params.h"
 
-static enum sf_err begin(struct sf_call *call, struct sf_worker *worker, uint32_t *tenants,
-                         struct sf_query_ctx *q, struct sf_store **out, struct sf_why *why)
+static enum sf_err remote_begin(struct sf_call *call, struct sf_worker *worker, uint32_t *tenants,
+                                struct sf_query_ctx *q, struct sf_store **out, struct sf_why *why)
 {
     enum sf_err err = sf_call_query_own(call->service, SF_STR("single-tenant"), NULL, worker,
                                         tenants, q, why);
@@ -31,7 +31,7 @@ bool sf_remote_state_handle(struct sf_call *call, struct sf_worker *worker)
     struct sf_store *store;
     struct sf_remote_state state;
     struct sf_why why = {0};
-    enum sf_err err = begin(call, worker, tenants, &q, &store, &why);
+    enum sf_err err = remote_begin(call, worker, tenants, &q, &store, &why);
     if (!err)
         err = store->ops->remote_state(store, &q, &state, &why);
     if (err)
@@ -54,7 +54,7 @@ bool sf_remote_check_handle(struct sf_call *call, struct sf_worker *worker)
     struct sf_remote_check check;
     struct sf_why why = {0};
     int64_t since_ns = SF_NS_PER_DAY;
-    enum sf_err err = begin(call, worker, tenants, &q, &store, &why);
+    enum sf_err err = remote_begin(call, worker, tenants, &q, &store, &why);
     if (!err)
         err = sf_params_duration(call->request, SF_STR("since"), &since_ns, &why);
     if (!err)

@@ -68,8 +68,8 @@ bool sf_self_buildinfo(struct sf_call *call, __attribute__((unused)) struct sf_w
 
 /* ---- metrics ---- */
 
-static void one(struct sf_exposition *e, const char *name, enum sf_metric_type type,
-                const char *help, uint64_t val)
+static void self_one(struct sf_exposition *e, const char *name, enum sf_metric_type type,
+                     const char *help, uint64_t val)
 {
     sf_exposition_family(e, name, type, help);
     sf_exposition_u64(e, NULL, 0, val);
@@ -92,7 +92,8 @@ static void queues(struct sf_service *s, const struct sf_store_state *state,
     labelled(e, "queue", "query", sf_lane_depth(s->query));
     labelled(e, "queue", "control", sf_queue_depth(s->control));
     labelled(e, "queue", "log", state->queue_depth);
-    one(e, "spanflame_shed_level", SF_METRIC_GAUGE,
+    self_one(
+        e, "spanflame_shed_level", SF_METRIC_GAUGE,
         "What is refused under load: 1 baseline detail, 2 all detail, 3 profiles, 4 half of the "
         "spans, 5 everything; 0 nothing.",
         (uint64_t)sf_service_pressure(s));
@@ -103,11 +104,11 @@ static void listener(struct sf_service *s, struct sf_exposition *e)
     struct sf_listen_stats l = {0};
     if (s->listener)
         sf_listener_stats(s->listener, &l);
-    one(e, "spanflame_connections", SF_METRIC_GAUGE, "Connections open now.", l.n_connections);
-    one(e, "spanflame_connections_accepted", SF_METRIC_COUNTER, "Connections accepted.",
-        l.n_accepted);
-    one(e, "spanflame_connections_refused", SF_METRIC_COUNTER,
-        "Connections closed at once because there were too many.", l.n_refused);
+    self_one(e, "spanflame_connections", SF_METRIC_GAUGE, "Connections open now.", l.n_connections);
+    self_one(e, "spanflame_connections_accepted", SF_METRIC_COUNTER, "Connections accepted.",
+             l.n_accepted);
+    self_one(e, "spanflame_connections_refused", SF_METRIC_COUNTER,
+             "Connections closed at once because there were too many.", l.n_refused);
     sf_exposition_family(e, "spanflame_protocol_requests", SF_METRIC_COUNTER,
                          "Requests that arrived whole, by protocol.");
     labelled(e, "protocol", "http1", l.n_requests_h1);
@@ -119,8 +120,8 @@ static void listener(struct sf_service *s, struct sf_exposition *e)
     labelled(e, "cause", "flood", l.n_floods);
     labelled(e, "cause", "framing", l.n_bad_framing);
     labelled(e, "cause", "tls", l.n_tls_failures);
-    one(e, "spanflame_bodies_spooled", SF_METRIC_COUNTER,
-        "Request bodies that went through a spool file.", l.n_spooled);
+    self_one(e, "spanflame_bodies_spooled", SF_METRIC_COUNTER,
+             "Request bodies that went through a spool file.", l.n_spooled);
     sf_exposition_family(e, "spanflame_memory_bytes", SF_METRIC_GAUGE,
                          "Memory held, by line of the budget.");
     labelled(e, "line", "bodies", l.bodies_len);
@@ -135,12 +136,12 @@ static void memory(struct sf_service *s, const struct sf_store_state *state,
         labelled(e, "line", "span_metrics", sf_span_metrics_memory_len(s->span_metrics));
     if (s->service_graph)
         labelled(e, "line", "service_graph", sf_service_graph_memory_len(s->service_graph));
-    one(e, "spanflame_memory_budget_bytes", SF_METRIC_GAUGE, "The server's memory budget.",
-        s->memory_len);
-    one(e, "spanflame_store_memory_budget_bytes", SF_METRIC_GAUGE,
-        "The store's part of the memory budget.", state->memory_cap);
-    one(e, "process_resident_memory_bytes", SF_METRIC_GAUGE, "Resident memory of the process.",
-        sf_memory_resident_len());
+    self_one(e, "spanflame_memory_budget_bytes", SF_METRIC_GAUGE, "The server's memory budget.",
+             s->memory_len);
+    self_one(e, "spanflame_store_memory_budget_bytes", SF_METRIC_GAUGE,
+             "The store's part of the memory budget.", state->memory_cap);
+    self_one(e, "process_resident_memory_bytes", SF_METRIC_GAUGE, "Resident memory of the process.",
+             sf_memory_resident_len());
     sf_exposition_family(e, "process_cpu_seconds", SF_METRIC_COUNTER,
                          "CPU time of the process in seconds.");
     sf_exposition_f64(e, NULL, 0, (double)sf_clock_cpu_ns() / 1e9);
@@ -177,17 +178,17 @@ static void symbols(const struct sf_service *s, struct sf_exposition *e)
     if (!s->symbols)
         return;
     sf_symbolizer_stats(s->symbols, &st);
-    one(e, "spanflame_symbol_lookups", SF_METRIC_COUNTER, "Addresses looked up in debug files.",
-        st.n_looked_up);
-    one(e, "spanflame_symbol_names", SF_METRIC_COUNTER, "Addresses that got a name there.",
-        st.n_named);
+    self_one(e, "spanflame_symbol_lookups", SF_METRIC_COUNTER,
+             "Addresses looked up in debug files.", st.n_looked_up);
+    self_one(e, "spanflame_symbol_names", SF_METRIC_COUNTER, "Addresses that got a name there.",
+             st.n_named);
     sf_exposition_family(e, "spanflame_symbol_fetches", SF_METRIC_COUNTER,
                          "Questions to debuginfod servers, by what came of them.");
     labelled(e, "result", "file", st.n_fetched);
     labelled(e, "result", "absent", st.n_absent);
     labelled(e, "result", "failed", st.n_failed);
-    one(e, "spanflame_symbol_memory_bytes", SF_METRIC_GAUGE, "Names of code held in memory.",
-        st.names_len);
+    self_one(e, "spanflame_symbol_memory_bytes", SF_METRIC_GAUGE, "Names of code held in memory.",
+             st.names_len);
 }
 
 bool sf_self_metrics(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
@@ -206,8 +207,8 @@ bool sf_self_metrics(struct sf_call *call, __attribute__((unused)) struct sf_wor
     sf_call_ok(call, e.is_open_metrics ? sf_exposition_type_open : sf_exposition_type_plain);
     sf_exposition_family(&e, "spanflame_build_info", SF_METRIC_GAUGE, "The version running.");
     labelled(&e, "version", s->version, 1);
-    one(&e, "spanflame_ready", SF_METRIC_GAUGE, "1 when requests are served.",
-        atomic_load(&s->state) == SF_SERVICE_READY && state.pressure != SF_PRESSURE_REFUSE);
+    self_one(&e, "spanflame_ready", SF_METRIC_GAUGE, "1 when requests are served.",
+             atomic_load(&s->state) == SF_SERVICE_READY && state.pressure != SF_PRESSURE_REFUSE);
     sf_counters_render(s->counters, &e);
     queues(s, &state, &e);
     listener(s, &e);

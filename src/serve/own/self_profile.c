@@ -45,7 +45,8 @@ static enum sf_err wait_until(const struct sf_call *call, int64_t until_ns, stru
     return SF_OK;
 }
 
-static enum sf_err measure(const struct sf_self_profile *p, const char *path, struct sf_why *why)
+static enum sf_err self_profile_measure(const struct sf_self_profile *p, const char *path,
+                                        struct sf_why *why)
 {
     struct sf_own_profiler own;
     enum sf_err waited, err = sf_own_profiler_open(&own, why);
@@ -66,27 +67,28 @@ static enum sf_err measure(const struct sf_self_profile *p, const char *path, st
 }
 
 /* The library writes to a path: here it is memory of this process. */
-static enum sf_err take(const struct sf_self_profile *p, struct sf_buf *out, struct sf_why *why)
+static enum sf_err self_profile_take(const struct sf_self_profile *p, struct sf_buf *out,
+                                     struct sf_why *why)
 {
     struct sf_file file = SF_FILE_NONE;
     char path[64];
     enum sf_err err = sf_file_memory("profile", &file, path, sizeof(path), why);
 
     if (!err)
-        err = measure(p, path, why);
+        err = self_profile_measure(p, path, why);
     if (!err)
         err = sf_file_read_all(&file, MAX_LEN, out, why);
     sf_file_close(&file);
     return err;
 }
 
-static void run(void *arg)
+static void self_profile_run(void *arg)
 {
     struct sf_self_profile *p = arg;
     struct sf_call *call = p->call;
     struct sf_why why = {0};
     struct sf_buf body = {0};
-    enum sf_err err = take(p, &body, &why);
+    enum sf_err err = self_profile_take(p, &body, &why);
 
     if (err) {
         sf_call_fail(call, err, &why);
@@ -103,7 +105,7 @@ static void run(void *arg)
 
 /* ---- on the loop ---- */
 
-static bool claim(struct sf_self_profile *p)
+static bool self_profile_claim(struct sf_self_profile *p)
 {
     bool is_free;
     sf_mutex_lock(&p->mutex);
@@ -113,13 +115,13 @@ static bool claim(struct sf_self_profile *p)
     return is_free;
 }
 
-static bool begin(struct sf_call *call, int64_t length_ns, unsigned rate_hz)
+static bool self_profile_begin(struct sf_call *call, int64_t length_ns, unsigned rate_hz)
 {
     struct sf_self_profile *p = &call->service->self_profile;
     struct sf_why why = {0};
     enum sf_err err;
 
-    if (!claim(p)) {
+    if (!self_profile_claim(p)) {
         (void)sf_fail(&why, SF_ERR_BUSY, "a profile of the server is being taken: one at a time");
         return sf_call_fail(call, SF_ERR_BUSY, &why);
     }
@@ -127,7 +129,7 @@ static bool begin(struct sf_call *call, int64_t length_ns, unsigned rate_hz)
     p->call = call;
     p->length_ns = length_ns;
     p->rate_hz = rate_hz;
-    err = sf_thread_start(&p->thread, "self-profile", 0, run, p, &why);
+    err = sf_thread_start(&p->thread, "self-profile", 0, self_profile_run, p, &why);
     if (!err)
         return false;
     sf_mutex_lock(&p->mutex);
@@ -150,10 +152,10 @@ bool sf_self_profile_cpu(struct sf_call *call, __attribute__((unused)) struct sf
         err = sf_fail(&why, SF_ERR_INPUT, "rate: 1 to %d samples a second", MAX_HZ);
     if (err)
         return sf_call_fail(call, err, &why);
-    return begin(call, (int64_t)seconds * SF_NS_PER_S, (unsigned)rate);
+    return self_profile_begin(call, (int64_t)seconds * SF_NS_PER_S, (unsigned)rate);
 }
 
 bool sf_self_profile_heap(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
 {
-    return begin(call, 0, 0);
+    return self_profile_begin(call, 0, 0);
 }

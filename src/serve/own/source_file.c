@@ -12,7 +12,7 @@
 
 enum { PATH_LEN = 4096, MOST_TRIES = 16 };
 
-static bool is_source(sf_str file)
+static bool source_file_is_source(sf_str file)
 {
     static const char *const ends[] = {
         "c",   "h",     "cc",  "cpp", "cxx",   "hh",     "hpp", "hxx", "inc", "inl", "m",
@@ -34,7 +34,7 @@ static bool is_source(sf_str file)
 }
 
 /* No empty name, none that begins with a dot (".." and ".git" are such), no control characters. */
-static bool is_plain(sf_str path)
+static bool source_file_is_plain(sf_str path)
 {
     bool is_begin = true;
     for (size_t i = 0; i < path.len; i++) {
@@ -55,9 +55,9 @@ static enum sf_err open_source(const struct sf_service *s, sf_str file, struct s
         rest = sf_str_from_at(rest, root.len);
     while (rest.len > 0 && rest.p[0] == '/')
         rest = sf_str_from_at(rest, 1);
-    if (rest.len >= sizeof(path) || !is_plain(rest))
+    if (rest.len >= sizeof(path) || !source_file_is_plain(rest))
         return sf_fail(why, SF_ERR_INPUT, "file= is not a plain path of a source file");
-    if (!is_source(rest))
+    if (!source_file_is_source(rest))
         return sf_fail(why, SF_ERR_INPUT, "file= does not end as files of source code do");
     enum sf_err err = SF_ERR_NOT_FOUND;
     for (int i = 0; i < MOST_TRIES && err == SF_ERR_NOT_FOUND && rest.len > 0; i++) {
@@ -74,13 +74,14 @@ static enum sf_err open_source(const struct sf_service *s, sf_str file, struct s
     return err ? sf_fail(why, SF_ERR_DENIED, "the file cannot be read") : SF_OK;
 }
 
-static bool is_text(sf_str text)
+static bool source_file_is_text(sf_str text)
 {
     return text.len == 0 || memchr(text.p, 0, text.len) == NULL;
 }
 
 /* {"file":"shop/order.c","first":10,"lines":["..."]} */
-static void write_lines(sf_str path, sf_str text, uint64_t from, uint64_t until, struct sf_buf *out)
+static void source_file_write_lines(sf_str path, sf_str text, uint64_t from, uint64_t until,
+                                    struct sf_buf *out)
 {
     struct sf_json_writer w = sf_json_writer_init(out);
     sf_str rest = text, line;
@@ -102,8 +103,8 @@ static void write_lines(sf_str path, sf_str text, uint64_t from, uint64_t until,
     sf_json_write_object_end(&w);
 }
 
-static enum sf_err read_want(const struct sf_request *r, uint64_t *from, uint64_t *until,
-                             struct sf_why *why)
+static enum sf_err source_file_read_want(const struct sf_request *r, uint64_t *from,
+                                         uint64_t *until, struct sf_why *why)
 {
     *from = 1;
     *until = 0;
@@ -130,7 +131,7 @@ bool sf_source_file_handle(struct sf_call *call, struct sf_worker *worker)
     struct sf_query_ctx q;
     enum sf_err err = sf_call_query(call, worker, tenants, &q, &why);
     if (!err)
-        err = read_want(call->request, &from, &until, &why);
+        err = source_file_read_want(call->request, &from, &until, &why);
     if (!err && (!s->source_folder || s->source_folder[0] == 0))
         err = sf_fail(&why, SF_ERR_NOT_FOUND,
                       "this server reads no sources: page.source_folder is not set");
@@ -139,11 +140,11 @@ bool sf_source_file_handle(struct sf_call *call, struct sf_worker *worker)
     if (!err)
         err = sf_file_read_all(&file, SF_LIMIT_SOURCE_LEN, &text, &why);
     sf_file_close(&file);
-    if (!err && !is_text(sf_buf_str(&text)))
+    if (!err && !source_file_is_text(sf_buf_str(&text)))
         err = sf_fail(&why, SF_ERR_INPUT, "the file is not text");
     if (!err) {
         sf_call_ok(call, "application/json");
-        write_lines(path, sf_buf_str(&text), from, until, &call->response->body);
+        source_file_write_lines(path, sf_buf_str(&text), from, until, &call->response->body);
     }
     sf_buf_done(&text);
     return err ? sf_call_fail(call, err, &why) : true;

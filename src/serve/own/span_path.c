@@ -3,8 +3,8 @@
 #include "join/span_find.h"
 #include "serve/params.h"
 
-static enum sf_err find_trace(struct sf_call *call, struct sf_query_ctx *q, sf_span_id span,
-                              sf_trace_id *out, struct sf_why *why)
+static enum sf_err span_path_find_trace(struct sf_call *call, struct sf_query_ctx *q,
+                                        sf_span_id span, sf_trace_id *out, struct sf_why *why)
 {
     struct sf_arena scratch = {0};
     enum sf_err err = sf_call_check_data(q, why);
@@ -28,7 +28,7 @@ enum sf_err sf_span_path_read(struct sf_call *call, struct sf_query_ctx *q, sf_t
         return sf_fail(why, SF_ERR_INPUT, "a span id is up to 16 hex digits, not '%.*s'",
                        SF_STR_ARG(sf_str_part(span, 0, 40)));
     if (sf_str_eq(trace, SF_STR("-")))
-        return find_trace(call, q, *out_span, out_trace, why);
+        return span_path_find_trace(call, q, *out_span, out_trace, why);
     err = sf_params_trace_id(trace, out_trace, why);
     return err;
 }

@@ -20,8 +20,8 @@ struct asked {
     uint32_t tenants[SF_TENANTS_MAX];
 };
 
-static enum sf_err ask(struct sf_call *call, struct sf_worker *worker, struct asked *a,
-                       struct sf_why *why)
+static enum sf_err spans_ask(struct sf_call *call, struct sf_worker *worker, struct asked *a,
+                             struct sf_why *why)
 {
     enum sf_err err = sf_call_query(call, worker, a->tenants, &a->q, why);
     return err ? err : sf_span_path_read(call, &a->q, &a->trace, &a->span, why);
@@ -33,7 +33,7 @@ bool sf_spans_profile(struct sf_call *call, struct sf_worker *worker)
     struct sf_why why = {0};
     struct sf_span_profile profile;
     struct sf_span_profile_want want = {0};
-    enum sf_err err = ask(call, worker, &a, &why);
+    enum sf_err err = spans_ask(call, worker, &a, &why);
     if (!err)
         err = sf_call_check_data(&a.q, &why);
     if (!err)
@@ -71,7 +71,7 @@ bool sf_spans_ledger(struct sf_call *call, struct sf_worker *worker)
     struct asked a = {0};
     struct sf_why why = {0};
     struct sf_ledger_view view;
-    enum sf_err err = ask(call, worker, &a, &why);
+    enum sf_err err = spans_ask(call, worker, &a, &why);
     if (!err)
         err = sf_call_check_data(&a.q, &why);
     if (!err)

@@ -6,7 +6,8 @@
 
 enum { PIECE = 1 << 18 };
 
-static enum sf_err find_id(const struct sf_call *call, struct sf_symbol_id *out, struct sf_why *why)
+static enum sf_err symbols_find_id(const struct sf_call *call, struct sf_symbol_id *out,
+                                   struct sf_why *why)
 {
     if (!call->service->symbols)
         return sf_fail(why, SF_ERR_UNSUPPORTED, "this server keeps no symbols");
@@ -17,8 +18,8 @@ static enum sf_err find_id(const struct sf_call *call, struct sf_symbol_id *out,
     return SF_OK;
 }
 
-static enum sf_err find_tenant(const struct sf_call *call, bool can_create, uint32_t *out,
-                               struct sf_why *why)
+static enum sf_err symbols_find_tenant(const struct sf_call *call, bool can_create, uint32_t *out,
+                                       struct sf_why *why)
 {
     uint32_t tenants[SF_TENANTS_MAX];
     size_t n = 0;
@@ -31,7 +32,7 @@ static enum sf_err find_tenant(const struct sf_call *call, bool can_create, uint
     return err;
 }
 
-static void write_file(struct sf_json_writer *w, const struct sf_symbol_info *info)
+static void symbols_write_file(struct sf_json_writer *w, const struct sf_symbol_info *info)
 {
     sf_json_write_key_str(w, SF_STR("buildId"), sf_str_from(info->id.hex));
     sf_json_write_key_str(w, SF_STR("kind"), sf_str_from(sf_symbol_files_part_name(info->part)));
@@ -73,7 +74,7 @@ static void answer_put(struct sf_call *call, const struct sf_symbol_info *info, 
     if (is_new)
         call->response->status = 201;
     sf_json_write_object(&j);
-    write_file(&j, info);
+    symbols_write_file(&j, info);
     sf_json_write_object_end(&j);
     sf_buf_add_u8(&call->response->body, '\n');
 }
@@ -86,11 +87,11 @@ bool sf_symbols_put(struct sf_call *call, struct sf_worker *worker)
     struct sf_why why = {0};
     uint32_t tenant = 0;
     bool is_new = false;
-    enum sf_err err = find_id(call, &id, &why);
+    enum sf_err err = symbols_find_id(call, &id, &why);
     if (!err && call->request->coding != SF_CODING_NONE)
         err = sf_fail(&why, SF_ERR_INPUT, "send the file as it is, without a content-encoding");
     if (!err)
-        err = find_tenant(call, true, &tenant, &why);
+        err = symbols_find_tenant(call, true, &tenant, &why);
     if (!err)
         err = sf_symbol_files_writer_begin(&w, sf_symbolizer_files(call->service->symbols), tenant,
                                            sf_exchange_body(call->ex)->len, &why);
@@ -115,9 +116,9 @@ bool sf_symbols_delete(struct sf_call *call, __attribute__((unused)) struct sf_w
     struct sf_symbol_id id;
     struct sf_why why = {0};
     uint32_t tenant = 0;
-    enum sf_err err = find_id(call, &id, &why);
+    enum sf_err err = symbols_find_id(call, &id, &why);
     if (!err)
-        err = find_tenant(call, false, &tenant, &why);
+        err = symbols_find_tenant(call, false, &tenant, &why);
     if (!err)
         err = sf_symbol_files_delete(sf_symbolizer_files(call->service->symbols), tenant, &id,
                                      &why);
@@ -134,12 +135,13 @@ bool sf_symbols_delete(struct sf_call *call, __attribute__((unused)) struct sf_w
 
 /* ---- which there are ---- */
 
-static void write_list(struct sf_json_writer *w, const struct sf_symbol_info *list, uint32_t n)
+static void symbols_write_list(struct sf_json_writer *w, const struct sf_symbol_info *list,
+                               uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         struct sf_buf time = {0};
         sf_json_write_object(w);
-        write_file(w, &list[i]);
+        symbols_write_file(w, &list[i]);
         sf_time_text_add(&time, (uint64_t)list[i].changed_ns);
         sf_json_write_key_str(w, SF_STR("changed"), sf_buf_str(&time));
         sf_json_write_object_end(w);
@@ -169,7 +171,7 @@ bool sf_symbols_list(struct sf_call *call, struct sf_worker *worker)
                                    &worker->arena, &list, &n, &why);
         for (uint32_t i = 0; i < n; i++)
             all += list[i].len;
-        write_list(&w, list, n);
+        symbols_write_list(&w, list, n);
     }
     sf_json_write_array_end(&w);
     sf_json_write_key_u64(&w, SF_STR("size"), all);

@@ -6,8 +6,8 @@
 #include "wire/json_write.h"
 
 /* Parts that are not empty; estimates are named. */
-static void write_span(const struct sf_span *span, const struct sf_span_times *t,
-                       struct sf_json_writer *w)
+static void trace_ledgers_write_span(const struct sf_span *span, const struct sf_span_times *t,
+                                     struct sf_json_writer *w)
 {
     char id[17];
     sf_span_id_render(span->span_id, id);
@@ -29,8 +29,8 @@ static void write_span(const struct sf_span *span, const struct sf_span_times *t
     sf_json_write_object_end(w);
 }
 
-static void write_all(const struct sf_explain_times *t, sf_trace_id trace, sf_str note,
-                      struct sf_buf *out)
+static void trace_ledgers_write_all(const struct sf_explain_times *t, sf_trace_id trace,
+                                    sf_str note, struct sf_buf *out)
 {
     struct sf_json_writer w = sf_json_writer_init(out);
     char id[33];
@@ -44,7 +44,7 @@ static void write_all(const struct sf_explain_times *t, sf_trace_id trace, sf_st
     sf_json_write_array(&w);
     for (uint32_t i = 0; i < t->set->n_own; i++)
         if (t->spans[i].is_there)
-            write_span(&t->set->tree.spans[i], &t->spans[i], &w);
+            trace_ledgers_write_span(&t->set->tree.spans[i], &t->spans[i], &w);
     sf_json_write_array_end(&w);
     sf_json_write_object_end(&w);
 }
@@ -68,7 +68,7 @@ bool sf_trace_ledgers_handle(struct sf_call *call, struct sf_worker *worker)
         err = sf_no_room(&why, "the query");
     if (!err) {
         sf_call_ok(call, "application/json");
-        write_all(&times, trace, note, &call->response->body);
+        trace_ledgers_write_all(&times, trace, note, &call->response->body);
     }
     sf_explain_times_done(&times);
     return err ? sf_call_fail(call, err, &why) : true;

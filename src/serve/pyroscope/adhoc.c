@@ -56,7 +56,7 @@ struct work {
     struct sf_why why;
 };
 
-static void read_pb(struct work *x, enum method method, struct sf_pb *pb)
+static void adhoc_read_pb(struct work *x, enum method method, struct sf_pb *pb)
 {
     while (sf_pb_next(pb)) {
         size_t i = 0;
@@ -73,7 +73,7 @@ static void read_pb(struct work *x, enum method method, struct sf_pb *pb)
     }
 }
 
-static void read_json(struct work *x, enum method method, struct sf_json *j)
+static void adhoc_read_json(struct work *x, enum method method, struct sf_json *j)
 {
     sf_str key;
     if (!sf_json_object(j))
@@ -96,7 +96,7 @@ static void read_json(struct work *x, enum method method, struct sf_json *j)
     }
 }
 
-static enum sf_err read_body(struct work *x, enum method method)
+static enum sf_err adhoc_read_body(struct work *x, enum method method)
 {
     struct sf_json *j = sf_arena_new(x->req, sizeof(*j));
     struct sf_pb pb;
@@ -107,11 +107,11 @@ static enum sf_err read_body(struct work *x, enum method method)
         return err;
     if (x->m.is_json) {
         sf_json_init(j, body, x->req);
-        read_json(x, method, j);
+        adhoc_read_json(x, method, j);
         err = sf_json_why(j, "request", &x->why);
     } else {
         pb = sf_pb_init(sf_str_bytes(body));
-        read_pb(x, method, &pb);
+        adhoc_read_pb(x, method, &pb);
         err = sf_pb_why(&pb, "request", &x->why);
     }
     sf_counters_add(x->call->service->counters, SF_COUNT_UNKNOWN_PYROSCOPE, x->n_unknown);
@@ -149,7 +149,7 @@ static enum sf_err find_types(struct work *x, struct profile *p)
     return err;
 }
 
-static enum sf_err redact(struct work *x, struct profile *p)
+static enum sf_err adhoc_redact(struct work *x, struct profile *p)
 {
     const struct sf_redactor *redactor = x->call->service->intake.redactor;
     struct sf_attr name = {SF_STR("name"), {.type = SF_VALUE_STR, .str = x->texts[NAME]}};
@@ -203,7 +203,7 @@ static enum sf_err unpack(struct work *x, struct profile *p)
     return err;
 }
 
-static enum sf_err read_profile(struct work *x, struct profile *p)
+static enum sf_err adhoc_read_profile(struct work *x, struct profile *p)
 {
     struct sf_profile_hint hint = {.now_ns = sf_clock_wall_ns(),
                                    .max_frames = x->call->service->max_frames};
@@ -230,7 +230,7 @@ static enum sf_err open_profile(struct work *x, sf_str id, struct profile *p)
     return err ? err : unpack(x, p);
 }
 
-static uint32_t type_of(const struct profile *p, sf_str name)
+static uint32_t adhoc_type_of(const struct profile *p, sf_str name)
 {
     uint32_t i = 0;
     while (i < p->n_types && !sf_str_eq(p->types[i].type.sample_type, name))
@@ -247,15 +247,15 @@ static enum sf_err functions_of(struct work *x, const struct profile *p, uint32_
     return err ? err : sf_tree_group(&tree, how, x->req, out, &x->why);
 }
 
-static uint32_t nodes_of(const struct work *x)
+static uint32_t adhoc_nodes_of(const struct work *x)
 {
     return x->max_nodes ? (uint32_t)x->max_nodes : DEFAULT_NODES;
 }
 
 /* ---- the answers ---- */
 
-static void write_flame(struct work *x, uint32_t field, const struct sf_flamebearer *flame,
-                        bool is_double, const struct sf_profile_type *type, enum sf_err *err)
+static void adhoc_write_flame(struct work *x, uint32_t field, const struct sf_flamebearer *flame,
+                              bool is_double, const struct sf_profile_type *type, enum sf_err *err)
 {
     struct sf_buf text = {0};
     if (!*err)
@@ -265,17 +265,17 @@ static void write_flame(struct work *x, uint32_t field, const struct sf_flamebea
     sf_buf_done(&text);
 }
 
-static void write_file(struct sf_message *m, const struct sf_adhoc_file *f)
+static void adhoc_write_file(struct sf_message *m, const struct sf_adhoc_file *f)
 {
     sf_message_str(m, 1, "id", f->id);
     sf_message_str(m, 2, "name", f->name);
     sf_message_i64(m, 3, "uploadedAt", f->uploaded_ms);
 }
 
-static enum sf_err write_profile(struct work *x, const struct sf_adhoc_file *f,
-                                 const struct profile *p)
+static enum sf_err adhoc_write_profile(struct work *x, const struct sf_adhoc_file *f,
+                                       const struct profile *p)
 {
-    uint32_t type = type_of(p, x->texts[TYPE]);
+    uint32_t type = adhoc_type_of(p, x->texts[TYPE]);
     struct sf_flamebearer flame;
     struct sf_tree grouped, cut;
     enum sf_err err;
@@ -283,20 +283,20 @@ static enum sf_err write_profile(struct work *x, const struct sf_adhoc_file *f,
         type = 0; /* as Pyroscope does */
     err = functions_of(x, p, type, &grouped);
     if (!err)
-        err = sf_tree_cut(&grouped, nodes_of(x), x->req, &cut, &x->why);
+        err = sf_tree_cut(&grouped, adhoc_nodes_of(x), x->req, &cut, &x->why);
     if (!err)
         err = sf_flamebearer_single(&cut, x->req, &flame, &x->why);
-    write_file(&x->m, f);
+    adhoc_write_file(&x->m, f);
     sf_message_str(&x->m, 4, "profileType", p->types[type].type.sample_type);
     sf_message_list(&x->m, "profileTypes");
     for (uint32_t i = 0; i < p->n_types; i++)
         sf_message_item_str(&x->m, 5, p->types[i].type.sample_type);
     sf_message_list_end(&x->m);
-    write_flame(x, 6, &flame, false, &p->types[type].type, &err);
+    adhoc_write_flame(x, 6, &flame, false, &p->types[type].type, &err);
     return err;
 }
 
-static enum sf_err upload(struct work *x)
+static enum sf_err adhoc_upload(struct work *x)
 {
     struct profile p = {.file = {.max = SF_LIMIT_ADHOC_LEN}};
     struct sf_adhoc_file f = {0};
@@ -315,9 +315,9 @@ static enum sf_err upload(struct work *x)
                             SF_LIMIT_ADHOC_LEN)
                   : sf_fail(&x->why, SF_ERR_INPUT, "profile: no base64");
     if (!err)
-        err = read_profile(x, &p);
+        err = adhoc_read_profile(x, &p);
     if (!err)
-        err = redact(x, &p);
+        err = adhoc_redact(x, &p);
     if (!err)
         err = find_types(x, &p); /* of which names may have changed */
     if (!err)
@@ -331,12 +331,12 @@ static enum sf_err upload(struct work *x)
     if (!err)
         err = sf_adhoc_files_id_parse(id, &f, &x->why);
     if (!err)
-        err = write_profile(x, &f, &p);
+        err = adhoc_write_profile(x, &f, &p);
     profile_done(&p);
     return err;
 }
 
-static enum sf_err get(struct work *x)
+static enum sf_err adhoc_get(struct work *x)
 {
     struct profile p = {0};
     struct sf_adhoc_file f;
@@ -344,12 +344,12 @@ static enum sf_err get(struct work *x)
     if (!err)
         err = open_profile(x, x->texts[ID], &p);
     if (!err)
-        err = write_profile(x, &f, &p);
+        err = adhoc_write_profile(x, &f, &p);
     profile_done(&p);
     return err;
 }
 
-static enum sf_err list(struct work *x)
+static enum sf_err adhoc_list(struct work *x)
 {
     const struct sf_adhoc_file *files;
     size_t n = 0;
@@ -360,7 +360,7 @@ static enum sf_err list(struct work *x)
     sf_message_list(&x->m, "profiles");
     for (size_t i = 0; i < n; i++) {
         size_t mark = sf_message_item(&x->m, 1);
-        write_file(&x->m, &files[i]);
+        adhoc_write_file(&x->m, &files[i]);
         sf_message_end(&x->m, mark);
     }
     sf_message_list_end(&x->m);
@@ -369,11 +369,11 @@ static enum sf_err list(struct work *x)
 
 static bool has_type(const struct profile *p, const struct sf_batch_type *type)
 {
-    uint32_t i = type_of(p, type->type.sample_type);
+    uint32_t i = adhoc_type_of(p, type->type.sample_type);
     return i < p->n_types && sf_str_eq(p->types[i].type.sample_unit, type->type.sample_unit);
 }
 
-static void add_types(struct sf_buf *out, const struct profile *p)
+static void adhoc_add_types(struct sf_buf *out, const struct profile *p)
 {
     for (uint32_t i = 0; i < p->n_types; i++)
         sf_buf_print(out, "%s%.*s", i ? ", " : "",
@@ -384,12 +384,12 @@ static void add_types(struct sf_buf *out, const struct profile *p)
 static enum sf_err common_type(struct work *x, const struct profile *p, uint32_t *out)
 {
     struct sf_buf left = {.max = 80}, right = {.max = 80};
-    uint32_t first = 0, asked = type_of(&p[0], x->texts[TYPE]);
+    uint32_t first = 0, asked = adhoc_type_of(&p[0], x->texts[TYPE]);
     enum sf_err err = SF_OK;
     while (first < p[0].n_types && !has_type(&p[1], &p[0].types[first]))
         first++;
-    add_types(&left, &p[0]);
-    add_types(&right, &p[1]);
+    adhoc_add_types(&left, &p[0]);
+    adhoc_add_types(&right, &p[1]);
     if (first == p[0].n_types)
         err = sf_fail(&x->why, SF_ERR_INPUT,
                       "no common profile types between left (%.*s) and right (%.*s)",
@@ -405,7 +405,7 @@ static enum sf_err common_type(struct work *x, const struct profile *p, uint32_t
     return err;
 }
 
-static enum sf_err compare(struct work *x, const struct profile *p)
+static enum sf_err adhoc_compare(struct work *x, const struct profile *p)
 {
     struct sf_tree_diff whole, cut;
     struct sf_flamebearer flame;
@@ -416,11 +416,12 @@ static enum sf_err compare(struct work *x, const struct profile *p)
         return err;
     err = functions_of(x, &p[0], type, &trees[0]);
     if (!err)
-        err = functions_of(x, &p[1], type_of(&p[1], p[0].types[type].type.sample_type), &trees[1]);
+        err = functions_of(x, &p[1], adhoc_type_of(&p[1], p[0].types[type].type.sample_type),
+                           &trees[1]);
     if (!err)
         err = sf_tree_diff(&trees[0], &trees[1], x->req, &whole, &x->why);
     if (!err)
-        err = sf_tree_diff_cut(&whole, nodes_of(x), x->req, &cut, &x->why);
+        err = sf_tree_diff_cut(&whole, adhoc_nodes_of(x), x->req, &cut, &x->why);
     if (!err)
         err = sf_flamebearer_double(&cut, x->req, &flame, &x->why);
     sf_message_list(&x->m, "profileTypes");
@@ -429,7 +430,7 @@ static enum sf_err compare(struct work *x, const struct profile *p)
             sf_message_item_str(&x->m, 1, p[0].types[i].type.sample_type);
     }
     sf_message_list_end(&x->m);
-    write_flame(x, 2, &flame, true, &p[0].types[type].type, &err);
+    adhoc_write_flame(x, 2, &flame, true, &p[0].types[type].type, &err);
     return err;
 }
 
@@ -444,14 +445,14 @@ static enum sf_err diff(struct work *x)
             sf_why_prefix(&x->why, "%s", sides[i]);
     }
     if (!err)
-        err = compare(x, p);
+        err = adhoc_compare(x, p);
     profile_done(&p[0]);
     profile_done(&p[1]);
     return err;
 }
 
-static bool answer(struct sf_call *call, struct sf_worker *worker, enum method method,
-                   enum sf_err (*make)(struct work *x))
+static bool adhoc_answer(struct sf_call *call, struct sf_worker *worker, enum method method,
+                         enum sf_err (*make)(struct work *x))
 {
     struct work x = {.call = call,
                      .req = &worker->arena,
@@ -459,7 +460,7 @@ static bool answer(struct sf_call *call, struct sf_worker *worker, enum method m
     enum sf_err err;
     if (!sf_connect_admit(call))
         return true;
-    err = call->service->adhoc ? read_body(&x, method)
+    err = call->service->adhoc ? adhoc_read_body(&x, method)
                                : sf_fail(&x.why, SF_ERR_UNSUPPORTED, "there is no data directory");
     sf_message_open(&x.m);
     if (!err)
@@ -475,20 +476,20 @@ static bool answer(struct sf_call *call, struct sf_worker *worker, enum method m
 
 bool sf_adhoc_upload(struct sf_call *call, struct sf_worker *worker)
 {
-    return answer(call, worker, UPLOAD, upload);
+    return adhoc_answer(call, worker, UPLOAD, adhoc_upload);
 }
 
 bool sf_adhoc_get(struct sf_call *call, struct sf_worker *worker)
 {
-    return answer(call, worker, GET, get);
+    return adhoc_answer(call, worker, GET, adhoc_get);
 }
 
 bool sf_adhoc_list(struct sf_call *call, struct sf_worker *worker)
 {
-    return answer(call, worker, LIST, list);
+    return adhoc_answer(call, worker, LIST, adhoc_list);
 }
 
 bool sf_adhoc_diff(struct sf_call *call, struct sf_worker *worker)
 {
-    return answer(call, worker, DIFF, diff);
+    return adhoc_answer(call, worker, DIFF, diff);
 }

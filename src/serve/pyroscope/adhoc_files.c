@@ -17,7 +17,7 @@ enum { TIME_LEN = 10, ULID_LEN = 26, PATH_LEN = 16 + SF_LIMIT_TENANT_LEN + SF_AD
 
 /* ---- names and ids ---- */
 
-static bool is_plain(char c)
+static bool adhoc_files_is_plain(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
            c == '-' || c == '_';
@@ -31,7 +31,7 @@ void sf_adhoc_files_name(sf_str given, char out[SF_ADHOC_NAME_LEN + 1])
     if (n == 0)
         out[n++] = '_';
     for (size_t i = 0; i < n; i++) {
-        if (!is_plain(out[i]))
+        if (!adhoc_files_is_plain(out[i]))
             out[i] = '_';
     }
     out[n] = 0;
@@ -51,7 +51,7 @@ enum sf_err sf_adhoc_files_id_parse(sf_str id, struct sf_adhoc_file *out, struct
     struct sf_adhoc_file f = {.id = id, .name = sf_str_from_at(id, ULID_LEN + 1)};
     bool is_id = id.len > ULID_LEN + 1 && id.len <= SF_ADHOC_ID_LEN && id.p[ULID_LEN] == '-';
     for (size_t i = 0; i < id.len; i++) {
-        if (!is_plain(id.p[i])) /* Pyroscope's words */
+        if (!adhoc_files_is_plain(id.p[i])) /* Pyroscope's words */
             return sf_fail(why, SF_ERR_INPUT,
                            "id '%.*s' is invalid: can only contain [a-zA-Z0-9_-.]",
                            SF_STR_ARG(sf_str_part(id, 0, 80)));
@@ -67,7 +67,7 @@ enum sf_err sf_adhoc_files_id_parse(sf_str id, struct sf_adhoc_file *out, struct
     return SF_OK;
 }
 
-static void make_id(const char *name, int64_t now_ms, char out[SF_ADHOC_ID_LEN + 1])
+static void adhoc_files_make_id(const char *name, int64_t now_ms, char out[SF_ADHOC_ID_LEN + 1])
 {
     uint8_t noise[ULID_LEN - TIME_LEN];
     sf_random_fill(noise, sizeof(noise));
@@ -78,7 +78,7 @@ static void make_id(const char *name, int64_t now_ms, char out[SF_ADHOC_ID_LEN +
     snprintf(out + ULID_LEN, SF_ADHOC_ID_LEN + 1 - ULID_LEN, "-%s", name);
 }
 
-static void path_of(sf_str tenant, sf_str id, char out[PATH_LEN])
+static void adhoc_files_path_of(sf_str tenant, sf_str id, char out[PATH_LEN])
 {
     snprintf(out, PATH_LEN, "%s/%.*s@%.*s", folder, SF_STR_ARG(tenant), SF_STR_ARG(id));
 }
@@ -93,7 +93,7 @@ struct listing {
     bool is_full;
 };
 
-static bool see_entry(void *arg, const char *entry, bool is_dir)
+static bool adhoc_files_see_entry(void *arg, const char *entry, bool is_dir)
 {
     struct listing *l = arg;
     sf_str all = sf_str_from(entry), id;
@@ -110,7 +110,7 @@ static bool see_entry(void *arg, const char *entry, bool is_dir)
     return true;
 }
 
-static int newest_first(const void *a, const void *b)
+static int adhoc_files_newest_first(const void *a, const void *b)
 {
     return -sf_str_cmp(((const struct sf_adhoc_file *)a)->id,
                        ((const struct sf_adhoc_file *)b)->id);
@@ -125,7 +125,7 @@ enum sf_err sf_adhoc_files_list(struct sf_dir *dir, sf_str tenant, struct sf_are
     l.files = sf_arena_new_n(req, l.cap, sizeof(*l.files));
     if (!l.files)
         return sf_no_room(why, "the list");
-    err = sf_dir_list(dir, folder, see_entry, &l, why);
+    err = sf_dir_list(dir, folder, adhoc_files_see_entry, &l, why);
     if (err == SF_ERR_NOT_FOUND) /* nothing was uploaded yet */
         err = SF_OK;
     if (!err && l.is_full)
@@ -133,21 +133,21 @@ enum sf_err sf_adhoc_files_list(struct sf_dir *dir, sf_str tenant, struct sf_are
     if (err)
         return err;
     if (l.n)
-        qsort(l.files, l.n, sizeof(*l.files), newest_first);
+        qsort(l.files, l.n, sizeof(*l.files), adhoc_files_newest_first);
     *out = l.files;
     *out_n = l.n;
     return SF_OK;
 }
 
-static enum sf_err make_room(struct sf_dir *dir, sf_str tenant, struct sf_arena scratch,
-                             struct sf_why *why)
+static enum sf_err adhoc_files_make_room(struct sf_dir *dir, sf_str tenant, struct sf_arena scratch,
+                                         struct sf_why *why)
 {
     const struct sf_adhoc_file *files;
     char path[PATH_LEN];
     size_t n;
     enum sf_err err = sf_adhoc_files_list(dir, tenant, &scratch, &files, &n, why);
     for (size_t i = SF_LIMIT_ADHOC_FILES; !err && i < n; i++) {
-        path_of(tenant, files[i].id, path);
+        adhoc_files_path_of(tenant, files[i].id, path);
         err = sf_dir_unlink(dir, path, why);
     }
     return err;
@@ -160,8 +160,8 @@ enum sf_err sf_adhoc_files_add(struct sf_dir *dir, sf_str tenant, const char *na
     struct sf_file file = SF_FILE_NONE;
     char id[SF_ADHOC_ID_LEN + 1], path[PATH_LEN], temporary[PATH_LEN];
     enum sf_err err = sf_dir_make(dir, folder, why);
-    make_id(name, now_ms, id);
-    path_of(tenant, sf_str_from(id), path);
+    adhoc_files_make_id(name, now_ms, id);
+    adhoc_files_path_of(tenant, sf_str_from(id), path);
     snprintf(temporary, sizeof(temporary), "%s/%.26s.new", folder, id); /* a name of no tenant */
     if (!err)
         err = sf_dir_create(dir, temporary, &file, why);
@@ -177,7 +177,7 @@ enum sf_err sf_adhoc_files_add(struct sf_dir *dir, sf_str tenant, const char *na
     if (!err)
         err = sf_dir_sync(dir, folder, why);
     if (!err)
-        err = make_room(dir, tenant, *req, why);
+        err = adhoc_files_make_room(dir, tenant, *req, why);
     if (!err && !sf_arena_copy(req, sf_str_from(id), out_id))
         err = sf_no_room(why, "the answer");
     return err;
@@ -192,7 +192,7 @@ enum sf_err sf_adhoc_files_read(struct sf_dir *dir, sf_str tenant, sf_str id, st
     enum sf_err err = sf_adhoc_files_id_parse(id, &f, why);
     if (err)
         return err;
-    path_of(tenant, id, path);
+    adhoc_files_path_of(tenant, id, path);
     err = sf_dir_open_read(dir, path, &file, why);
     if (err == SF_ERR_NOT_FOUND)
         return sf_fail(why, err, "profile %.*s not found", SF_STR_ARG(id));
@@ -242,7 +242,7 @@ static bool is_stale(const char *entry, int64_t before_ms)
     return !sf_adhoc_files_id_parse(sf_str_from(id), &f, NULL) && f.uploaded_ms < before_ms;
 }
 
-static bool sweep_entry(void *arg, const char *entry, bool is_dir)
+static bool adhoc_files_sweep_entry(void *arg, const char *entry, bool is_dir)
 {
     struct sweep *s = arg;
     char path[PATH_LEN];
@@ -262,7 +262,7 @@ static bool sweep_entry(void *arg, const char *entry, bool is_dir)
 
 static enum sf_err run_sweep(struct sweep *s)
 {
-    enum sf_err err = sf_dir_list(s->dir, folder, sweep_entry, s, s->why);
+    enum sf_err err = sf_dir_list(s->dir, folder, adhoc_files_sweep_entry, s, s->why);
     if (err == SF_ERR_NOT_FOUND)
         return SF_OK;
     err = err ? err : s->err;

@@ -15,7 +15,7 @@ enum { MAX_LABELS = 128 };
 
 /* ---- parameters ---- */
 
-static bool is_word(char c, const char *also)
+static bool ingest_is_word(char c, const char *also)
 {
     if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_')
         return true;
@@ -31,7 +31,7 @@ static enum sf_err check_word(sf_str word, const char *also, const char *what, s
     if (word.len == 0)
         return sf_fail(why, SF_ERR_INPUT, "name: %s is empty", what);
     for (size_t i = 0; i < word.len; i++) {
-        if (!is_word(word.p[i], also))
+        if (!ingest_is_word(word.p[i], also))
             return sf_fail(why, SF_ERR_INPUT,
                            "name: %s \"%.*s\" has a character that is not allowed", what,
                            SF_STR_ARG(sf_str_part(word, 0, 60)));
@@ -157,8 +157,8 @@ struct asked {
     bool has_name;
 };
 
-static enum sf_err read_parameters(const struct sf_request *r, struct sf_arena *req,
-                                   struct asked *a, struct sf_why *why)
+static enum sf_err ingest_read_parameters(const struct sf_request *r, struct sf_arena *req,
+                                          struct asked *a, struct sf_why *why)
 {
     struct sf_buf name = {.max = SF_LIMIT_PARAM_LEN}, val = {.max = SF_LIMIT_PARAM_LEN};
     sf_str rest = r->query;
@@ -189,14 +189,14 @@ static enum sf_err read_parameters(const struct sf_request *r, struct sf_arena *
     return err;
 }
 
-static bool is_id(sf_str key)
+static bool ingest_is_id(sf_str key)
 {
     return sf_str_eq(key, SF_STR("trace_id")) || sf_str_eq(key, SF_STR("span_id")) ||
            sf_str_eq(key, SF_STR("profile_id"));
 }
 
 /* Labels that come from elsewhere in the request; those that were given stay. */
-static void add_label(struct sf_app_name *app, sf_str key, sf_str val)
+static void ingest_add_label(struct sf_app_name *app, sf_str key, sf_str val)
 {
     for (uint32_t i = 0; i < app->n_labels; i++) {
         if (sf_str_eq(app->labels[i].key, key))
@@ -212,7 +212,7 @@ static void fill_hint(const struct sf_profile_take *t, struct asked *a, struct s
     uint64_t rate = 100;
     if (a->rate.len && (!sf_str_to_u64(a->rate, &rate) || rate > UINT32_MAX))
         rate = 100; /* as ever: a bad rate is the usual one */
-    add_label(&a->app, SF_STR("pyroscope_spy"), a->spy);
+    ingest_add_label(&a->app, SF_STR("pyroscope_spy"), a->spy);
     *h = (struct sf_profile_hint){.service = a->app.name,
                                   .labels = a->app.labels,
                                   .n_labels = a->app.n_labels,
@@ -225,7 +225,7 @@ static void fill_hint(const struct sf_profile_take *t, struct asked *a, struct s
                                   .peer = sf_profile_take_peer(t->call),
                                   .max_frames = t->call->service->max_frames};
     for (uint32_t i = 0; i < a->app.n_labels; i++)
-        h->is_request = h->is_request || is_id(a->app.labels[i].key);
+        h->is_request = h->is_request || ingest_is_id(a->app.labels[i].key);
 }
 
 /* Text formats say in the last part of the name what they measure. */
@@ -262,8 +262,8 @@ static enum sf_err unwrap_part(struct sf_profile_take *t, sf_str part, sf_str *o
     return err;
 }
 
-static enum sf_err add_parts(struct sf_profile_take *t, struct sf_profile_hint *h, bool is_jfr,
-                             struct sf_why *why)
+static enum sf_err ingest_add_parts(struct sf_profile_take *t, struct sf_profile_hint *h,
+                                    bool is_jfr, struct sf_why *why)
 {
     sf_str type = sf_request_header(t->call->request, SF_STR("content-type"));
     struct sf_multipart m;
@@ -289,26 +289,26 @@ static enum sf_err add_parts(struct sf_profile_take *t, struct sf_profile_hint *
     return sf_profile_upload_add(&t->upload, profile, h, why);
 }
 
-static bool is_type(const struct sf_profile_take *t, sf_str what)
+static bool ingest_is_type(const struct sf_profile_take *t, sf_str what)
 {
     return sf_str_ieq(t->call->request->content_type, what);
 }
 
-static enum sf_err read_upload(struct sf_profile_take *t, struct sf_why *why)
+static enum sf_err ingest_read_upload(struct sf_profile_take *t, struct sf_why *why)
 {
     static const sf_str texts[] = {SF_STR("trie"), SF_STR("tree"), SF_STR("lines"),
                                    SF_STR("folded")};
     struct asked a = {0};
     struct sf_profile_hint h;
-    bool is_multipart = is_type(t, SF_STR("multipart/form-data"));
+    bool is_multipart = ingest_is_type(t, SF_STR("multipart/form-data"));
     bool is_jfr, is_pprof, is_text = false, is_unknown = false;
-    enum sf_err err = read_parameters(t->call->request, &t->worker->arena, &a, why);
+    enum sf_err err = ingest_read_parameters(t->call->request, &t->worker->arena, &a, why);
     if (err)
         return err;
     fill_hint(t, &a, &h);
-    if (is_type(t, SF_STR("binary/octet-stream+trie")) && !a.format.len)
+    if (ingest_is_type(t, SF_STR("binary/octet-stream+trie")) && !a.format.len)
         a.format = SF_STR("trie");
-    if (is_type(t, SF_STR("binary/octet-stream+tree")) && !a.format.len)
+    if (ingest_is_type(t, SF_STR("binary/octet-stream+tree")) && !a.format.len)
         a.format = SF_STR("tree");
     is_jfr = sf_str_eq(a.format, SF_STR("jfr"));
     is_pprof = sf_str_eq(a.format, SF_STR("pprof"));
@@ -338,13 +338,13 @@ static enum sf_err read_upload(struct sf_profile_take *t, struct sf_why *why)
                                                      sf_str_bytes(t->body));
     t->is_malformed = true;
     if (is_multipart && !is_pprof && !is_text)
-        return add_parts(t, &h, is_jfr, why);
+        return ingest_add_parts(t, &h, is_jfr, why);
     /* Any text has a line that ends in a number: without a word of the sender it is not folded. */
     return is_unknown ? sf_profile_format_refuse(t->body, why)
                       : sf_profile_upload_add(&t->upload, t->body, &h, why);
 }
 
-static void refuse(struct sf_profile_take *t, enum sf_err err, const struct sf_why *why)
+static void ingest_refuse(struct sf_profile_take *t, enum sf_err err, const struct sf_why *why)
 {
     static const struct sf_outcome unparsable = {422, SF_GRPC_UNKNOWN, 0};
     bool is_theirs = err == SF_ERR_INPUT || err == SF_ERR_UNSUPPORTED;
@@ -358,5 +358,5 @@ static void refuse(struct sf_profile_take *t, enum sf_err err, const struct sf_w
 
 bool sf_ingest_handle(struct sf_call *call, struct sf_worker *worker)
 {
-    return sf_profile_take_run(call, worker, read_upload, NULL, refuse);
+    return sf_profile_take_run(call, worker, ingest_read_upload, NULL, ingest_refuse);
 }

@@ -15,12 +15,12 @@ struct series { /* of the message being read */
     uint64_t n_unknown; /* fields of the request that are not known here */
 };
 
-static enum sf_err too_many(const char *what, int most, struct sf_why *why)
+static enum sf_err push_too_many(const char *what, int most, struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_LIMIT, "push: more than %d %s in a series", most, what);
 }
 
-static bool is_id(sf_str key)
+static bool push_is_id(sf_str key)
 {
     return sf_str_eq(key, SF_STR("trace_id")) || sf_str_eq(key, SF_STR("span_id")) ||
            sf_str_eq(key, SF_STR("profile_id"));
@@ -39,7 +39,8 @@ static enum sf_err check_repeats(const struct series *s, struct sf_why *why)
 }
 
 /* Every sample of a series is one profile with its labels. */
-static enum sf_err add_series(struct sf_profile_take *t, const struct series *s, struct sf_why *why)
+static enum sf_err push_add_series(struct sf_profile_take *t, const struct series *s,
+                                   struct sf_why *why)
 {
     struct sf_profile_hint hint = {.format = SF_STR("pprof"),
                                    .labels = s->labels,
@@ -52,7 +53,7 @@ static enum sf_err add_series(struct sf_profile_take *t, const struct series *s,
     for (uint32_t i = 0; i < s->n_labels; i++) {
         has_name = has_name ||
                    (sf_str_eq(s->labels[i].key, SF_STR("__name__")) && s->labels[i].val.len);
-        hint.is_request = hint.is_request || is_id(s->labels[i].key);
+        hint.is_request = hint.is_request || push_is_id(s->labels[i].key);
     }
     if (!has_name)
         return sf_fail(why, SF_ERR_INPUT, "push: a series without the label __name__");
@@ -76,9 +77,9 @@ static enum sf_err read_series_pb(struct sf_pb *pb, struct series *s, struct sf_
             continue;
         }
         if (pb->field == 1 && s->n_labels == MAX_LABELS)
-            return too_many("labels", MAX_LABELS, why);
+            return push_too_many("labels", MAX_LABELS, why);
         if (pb->field == 2 && s->n_samples == MAX_SAMPLES)
-            return too_many("profiles", MAX_SAMPLES, why);
+            return push_too_many("profiles", MAX_SAMPLES, why);
         bool is_label = pb->field == 1;
         struct sf_label l = {0};
         m = sf_pb_msg(pb);
@@ -104,7 +105,7 @@ static enum sf_err read_series_pb(struct sf_pb *pb, struct series *s, struct sf_
     return SF_OK;
 }
 
-static enum sf_err read_pb(struct sf_profile_take *t, struct series *s, struct sf_why *why)
+static enum sf_err push_read_pb(struct sf_profile_take *t, struct series *s, struct sf_why *why)
 {
     struct sf_pb pb = sf_pb_init(sf_str_bytes(t->body));
     enum sf_err err = SF_OK;
@@ -118,20 +119,20 @@ static enum sf_err read_pb(struct sf_profile_take *t, struct series *s, struct s
         m = sf_pb_msg(&pb);
         err = read_series_pb(&m, s, why);
         if (!err && sf_pb_join(&pb, &m))
-            err = add_series(t, s, why);
+            err = push_add_series(t, s, why);
     }
     return err ? err : sf_pb_why(&pb, "push", why);
 }
 
 /* ---- JSON ---- */
 
-static void skip_unknown(struct sf_json *j, struct series *s)
+static void push_skip_unknown(struct sf_json *j, struct series *s)
 {
     s->n_unknown++;
     sf_json_skip(j);
 }
 
-static void read_label_json(struct sf_json *j, struct series *s, struct sf_label *out)
+static void push_read_label_json(struct sf_json *j, struct series *s, struct sf_label *out)
 {
     sf_str key;
     *out = (struct sf_label){0};
@@ -143,7 +144,7 @@ static void read_label_json(struct sf_json *j, struct series *s, struct sf_label
         else if (sf_str_eq(key, SF_STR("value")))
             out->val = sf_json_str(j);
         else
-            skip_unknown(j, s);
+            push_skip_unknown(j, s);
     }
 }
 
@@ -163,7 +164,7 @@ static void read_sample_json(struct sf_json *j, struct sf_arena *req, struct ser
         } else if (sf_str_eq(key, SF_STR("ID"))) {
             sf_json_skip(j);
         } else {
-            skip_unknown(j, s);
+            push_skip_unknown(j, s);
         }
     }
 }
@@ -187,14 +188,14 @@ static void read_series_json(struct sf_json *j, struct sf_arena *req, struct ser
             if (is_labels ? s->n_labels == MAX_LABELS : s->n_samples == MAX_SAMPLES)
                 sf_json_fault(j, "holds too many");
             else if (is_labels)
-                read_label_json(j, s, &s->labels[s->n_labels++]);
+                push_read_label_json(j, s, &s->labels[s->n_labels++]);
             else
                 read_sample_json(j, req, s, &s->samples[s->n_samples++]);
         }
     }
 }
 
-static enum sf_err read_json(struct sf_profile_take *t, struct series *s, struct sf_why *why)
+static enum sf_err push_read_json(struct sf_profile_take *t, struct series *s, struct sf_why *why)
 {
     struct sf_json *j = sf_arena_new(&t->worker->arena, sizeof(*j));
     enum sf_err err = SF_OK;
@@ -206,7 +207,7 @@ static enum sf_err read_json(struct sf_profile_take *t, struct series *s, struct
         return sf_fail(why, SF_ERR_INPUT, "push: no JSON object");
     while (!err && sf_json_key(j, &key)) {
         if (!sf_str_eq(key, SF_STR("series"))) {
-            skip_unknown(j, s);
+            push_skip_unknown(j, s);
             continue;
         }
         if (!sf_json_array(j))
@@ -214,13 +215,13 @@ static enum sf_err read_json(struct sf_profile_take *t, struct series *s, struct
         while (!err && sf_json_item(j)) {
             read_series_json(j, &t->worker->arena, s);
             if (sf_json_ok(j))
-                err = add_series(t, s, why);
+                err = push_add_series(t, s, why);
         }
     }
     return err ? err : sf_json_why(j, "push", why);
 }
 
-static enum sf_err read_upload(struct sf_profile_take *t, struct sf_why *why)
+static enum sf_err push_read_upload(struct sf_profile_take *t, struct sf_why *why)
 {
     struct series *s = sf_arena_new(&t->worker->arena, sizeof(*s));
     enum sf_err err;
@@ -228,14 +229,14 @@ static enum sf_err read_upload(struct sf_profile_take *t, struct sf_why *why)
         return sf_no_room(why, "the request");
     t->upload.dup_hash = sf_intake_profiles_hash(t->upload.tenant, SF_STR("push"),
                                                  sf_str_bytes(t->body));
-    err = sf_connect_is_json(t->call) ? read_json(t, s, why) : read_pb(t, s, why);
+    err = sf_connect_is_json(t->call) ? push_read_json(t, s, why) : push_read_pb(t, s, why);
     sf_counters_add(t->call->service->counters, SF_COUNT_UNKNOWN_PYROSCOPE, s->n_unknown);
     if (!err && t->body.len == 0)
         err = sf_fail(why, SF_ERR_INPUT, "no profiles received");
     return err;
 }
 
-static void answer(struct sf_profile_take *t)
+static void push_answer(struct sf_profile_take *t)
 {
     if (sf_connect_is_json(t->call))
         sf_buf_add_str(&t->call->response->body, SF_STR("{}"));
@@ -243,7 +244,7 @@ static void answer(struct sf_profile_take *t)
 }
 
 /* A profile that is too large stays so however often it is sent: no word that means "try again". */
-static void refuse(struct sf_profile_take *t, enum sf_err err, const struct sf_why *why)
+static void push_refuse(struct sf_profile_take *t, enum sf_err err, const struct sf_why *why)
 {
     static const struct sf_outcome too_large = {400, SF_GRPC_INVALID_ARGUMENT, 0};
     if (err == SF_ERR_LIMIT) /* a bomb among them */
@@ -256,5 +257,5 @@ bool sf_push_handle(struct sf_call *call, struct sf_worker *worker)
 {
     if (!sf_connect_admit(call))
         return true;
-    return sf_profile_take_run(call, worker, read_upload, answer, refuse);
+    return sf_profile_take_run(call, worker, push_read_upload, push_answer, push_refuse);
 }

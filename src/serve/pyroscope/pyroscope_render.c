@@ -63,8 +63,8 @@ static enum sf_err read_query(struct work *x, const char *name, struct sf_prof_q
     return SF_OK;
 }
 
-static enum sf_err read_times(struct work *x, const char *from, const char *until,
-                              struct sf_prof_query *out)
+static enum sf_err pyroscope_render_read_times(struct work *x, const char *from, const char *until,
+                                               struct sf_prof_query *out)
 {
     int64_t now_ns = sf_clock_wall_ns();
     out->from_ns = sf_ingest_time(sf_params_word(x->call->request, from, x->req), now_ns);
@@ -76,7 +76,8 @@ static enum sf_err read_times(struct work *x, const char *from, const char *unti
     return SF_OK;
 }
 
-static enum sf_err begin(struct work *x, struct sf_worker *worker, uint32_t *tenants)
+static enum sf_err pyroscope_render_begin(struct work *x, struct sf_worker *worker,
+                                          uint32_t *tenants)
 {
     const struct sf_request *r = x->call->request;
     enum sf_err err;
@@ -90,7 +91,7 @@ static enum sf_err begin(struct work *x, struct sf_worker *worker, uint32_t *ten
     return err ? err : sf_call_query(x->call, worker, tenants, &x->q, &x->why);
 }
 
-static bool finish(struct work *x, enum sf_err err, const char *content_type)
+static bool pyroscope_render_finish(struct work *x, enum sf_err err, const char *content_type)
 {
     if (!err && !sf_buf_ok(&x->call->response->body))
         err = sf_no_memory(&x->why, "the answer");
@@ -100,7 +101,7 @@ static bool finish(struct work *x, enum sf_err err, const char *content_type)
     return true;
 }
 
-static uint32_t nodes_of(const struct work *x)
+static uint32_t pyroscope_render_nodes_of(const struct work *x)
 {
     return x->max_nodes ? (uint32_t)x->max_nodes : DEFAULT_NODES;
 }
@@ -130,8 +131,8 @@ struct timeline {
     size_t n;
 };
 
-static void write_timeline(struct sf_json_writer *w, const struct timeline *t,
-                           const uint64_t *samples)
+static void pyroscope_render_write_timeline(struct sf_json_writer *w, const struct timeline *t,
+                                            const uint64_t *samples)
 {
     sf_json_write_object(w);
     sf_json_write_key_u64(w, SF_STR("startTime"), (uint64_t)t->start_s);
@@ -147,8 +148,9 @@ static void write_timeline(struct sf_json_writer *w, const struct timeline *t,
 }
 
 /* Adds the points of one group; gaps stay zeros. */
-static void add_points(const struct timeline *t, const struct sf_prof_points *points,
-                       uint32_t group, bool is_average, uint64_t *samples)
+static void pyroscope_render_add_points(const struct timeline *t,
+                                        const struct sf_prof_points *points, uint32_t group,
+                                        bool is_average, uint64_t *samples)
 {
     for (uint32_t i = 0; i < points->n_points; i++) {
         const struct sf_prof_point *p = &points->points[i];
@@ -177,8 +179,8 @@ static void say_groups(struct work *x, uint32_t n)
     sf_response_header(x->call->response, "x-spanflame-partial", (sf_str){text, (size_t)len});
 }
 
-static enum sf_err write_times(struct work *x, const struct sf_prof_query *query, sf_str key,
-                               bool is_average, struct sf_buf *out)
+static enum sf_err pyroscope_render_write_times(struct work *x, const struct sf_prof_query *query,
+                                                sf_str key, bool is_average, struct sf_buf *out)
 {
     struct timeline t = {.step_s = step_s_of((query->to_ns - query->from_ns) / SF_NS_PER_S)};
     struct sf_json_writer w = sf_json_writer_init(out);
@@ -194,9 +196,9 @@ static enum sf_err write_times(struct work *x, const struct sf_prof_query *query
     err = ask_points(x, query, &t, SF_STR_NONE, &points);
     if (err)
         return err;
-    add_points(&t, &points, 0, is_average, samples);
+    pyroscope_render_add_points(&t, &points, 0, is_average, samples);
     sf_json_write_key(&w, SF_STR("timeline"));
-    write_timeline(&w, &t, samples);
+    pyroscope_render_write_timeline(&w, &t, samples);
     sf_json_write_key(&w, SF_STR("groups"));
     if (key.len == 0) {
         sf_json_write_null(&w);
@@ -208,9 +210,9 @@ static enum sf_err write_times(struct work *x, const struct sf_prof_query *query
         uint32_t first = i ? points.groups.ends[i - 1] : 0;
         bool has_label = points.groups.ends[i] > first;
         memset(samples, 0, t.n * sizeof(*samples));
-        add_points(&t, &points, i, is_average, samples);
+        pyroscope_render_add_points(&t, &points, i, is_average, samples);
         sf_json_write_key(&w, has_label ? points.groups.labels[first].val : SF_STR("*"));
-        write_timeline(&w, &t, samples);
+        pyroscope_render_write_timeline(&w, &t, samples);
     }
     sf_json_write_object_end(&w);
     if (!err && points.groups.n_sets > MAX_GROUPS)
@@ -234,14 +236,14 @@ static enum sf_err render_json(struct work *x, const struct sf_prof_query *query
         !sf_str_eq(aggregation, SF_STR("avg")))
         return sf_fail(&x->why, SF_ERR_UNSUPPORTED, "aggregation=%.*s is not supported: sum or avg",
                        SF_STR_ARG(sf_str_part(aggregation, 0, 40)));
-    err = sf_tree_cut(tree, nodes_of(x), x->req, &cut, &x->why);
+    err = sf_tree_cut(tree, pyroscope_render_nodes_of(x), x->req, &cut, &x->why);
     if (!err)
         err = sf_flamebearer_single(&cut, x->req, &flame, &x->why);
     if (!err)
         err = sf_profile_type_of(x->store, query, &x->q, &type, &x->why);
     if (!err)
-        err = write_times(x, query, sf_params_word(r, "groupBy", x->req),
-                          sf_str_eq(aggregation, SF_STR("avg")), &times);
+        err = pyroscope_render_write_times(x, query, sf_params_word(r, "groupBy", x->req),
+                                           sf_str_eq(aggregation, SF_STR("avg")), &times);
     if (!err)
         err = sf_profile_json_pyroscope(&flame, false, &type, sf_buf_str(&times),
                                         &x->call->response->body, &x->why);
@@ -256,11 +258,11 @@ bool sf_pyroscope_render(struct sf_call *call, struct sf_worker *worker)
     struct sf_prof_query query = {0};
     struct sf_profile_view view = {0};
     bool is_dot = false;
-    enum sf_err err = begin(&x, worker, tenants);
+    enum sf_err err = pyroscope_render_begin(&x, worker, tenants);
     if (!err)
         err = read_query(&x, "query", &query);
     if (!err)
-        err = read_times(&x, "from", "until", &query);
+        err = pyroscope_render_read_times(&x, "from", "until", &query);
     if (!err)
         err = sf_profile_functions(x.store, &query, &x.q, &view.tree, &x.why);
     if (!err) {
@@ -269,7 +271,8 @@ bool sf_pyroscope_render(struct sf_call *call, struct sf_worker *worker)
                                      &call->response->body, &x.why)
                      : render_json(&x, &query, &view.tree);
     }
-    return finish(&x, err, is_dot ? "text/plain; charset=utf-8" : "application/json");
+    return pyroscope_render_finish(&x, err,
+                                   is_dot ? "text/plain; charset=utf-8" : "application/json");
 }
 
 bool sf_pyroscope_render_diff(struct sf_call *call, struct sf_worker *worker)
@@ -283,11 +286,11 @@ bool sf_pyroscope_render_diff(struct sf_call *call, struct sf_worker *worker)
     struct sf_tree_diff whole, cut;
     struct sf_flamebearer flame;
     struct sf_profile_type type;
-    enum sf_err err = begin(&x, worker, tenants);
+    enum sf_err err = pyroscope_render_begin(&x, worker, tenants);
     for (size_t i = 0; !err && i < 2; i++) {
         err = read_query(&x, names[i][0], &queries[i]);
         if (!err)
-            err = read_times(&x, names[i][1], names[i][2], &queries[i]);
+            err = pyroscope_render_read_times(&x, names[i][1], names[i][2], &queries[i]);
     }
     if (!err && !sf_str_eq(queries[0].type, queries[1].type))
         err = sf_fail(&x.why, SF_ERR_INPUT, "both sides must be of one profile type");
@@ -296,7 +299,7 @@ bool sf_pyroscope_render_diff(struct sf_call *call, struct sf_worker *worker)
     if (!err)
         err = sf_tree_diff(&trees[0], &trees[1], x.req, &whole, &x.why);
     if (!err)
-        err = sf_tree_diff_cut(&whole, nodes_of(&x), x.req, &cut, &x.why);
+        err = sf_tree_diff_cut(&whole, pyroscope_render_nodes_of(&x), x.req, &cut, &x.why);
     if (!err)
         err = sf_flamebearer_double(&cut, x.req, &flame, &x.why);
     if (!err)
@@ -304,10 +307,10 @@ bool sf_pyroscope_render_diff(struct sf_call *call, struct sf_worker *worker)
     if (!err)
         err = sf_profile_json_pyroscope(&flame, true, &type, SF_STR_NONE, &call->response->body,
                                         &x.why);
-    return finish(&x, err, "application/json");
+    return pyroscope_render_finish(&x, err, "application/json");
 }
 
-static int by_text(const void *a, const void *b)
+static int pyroscope_render_by_text(const void *a, const void *b)
 {
     return sf_str_cmp(*(const sf_str *)a, *(const sf_str *)b);
 }
@@ -321,7 +324,7 @@ bool sf_pyroscope_render_label_values(struct sf_call *call, struct sf_worker *wo
     struct sf_prof_list list = {0};
     sf_str *values = NULL, label = SF_STR_NONE;
     size_t n = 0;
-    enum sf_err err = begin(&x, worker, tenants);
+    enum sf_err err = pyroscope_render_begin(&x, worker, tenants);
     if (!err) {
         label = sf_params_word(call->request, "label", x.req);
         if (label.len == 0)
@@ -342,12 +345,12 @@ bool sf_pyroscope_render_label_values(struct sf_call *call, struct sf_worker *wo
             n += values[n].len > 0;
     }
     if (n)
-        qsort(values, n, sizeof(*values), by_text);
+        qsort(values, n, sizeof(*values), pyroscope_render_by_text);
     sf_json_write_array(&w);
     for (size_t i = 0; !err && i < n; i++) {
         if (i == 0 || !sf_str_eq(values[i - 1], values[i]))
             sf_json_write_str(&w, values[i]);
     }
     sf_json_write_array_end(&w);
-    return finish(&x, err, "application/json");
+    return pyroscope_render_finish(&x, err, "application/json");
 }

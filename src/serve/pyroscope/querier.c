@@ -8,17 +8,17 @@
 #include "join/profile.h"
 #include "serve/pyroscope/querier_work.h"
 
-static int by_text(const void *a, const void *b)
+static int querier_by_text(const void *a, const void *b)
 {
     return sf_str_cmp(*(const sf_str *)a, *(const sf_str *)b);
 }
 
 /* Sorted, each once, as field 1 of the answer. */
-static void write_texts(struct sf_message *m, sf_str *list, size_t n)
+static void querier_write_texts(struct sf_message *m, sf_str *list, size_t n)
 {
     if (n == 0)
         return;
-    qsort(list, n, sizeof(*list), by_text);
+    qsort(list, n, sizeof(*list), querier_by_text);
     sf_message_list(m, "names");
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || !sf_str_eq(list[i - 1], list[i]))
@@ -27,7 +27,7 @@ static void write_texts(struct sf_message *m, sf_str *list, size_t n)
     sf_message_list_end(m);
 }
 
-static bool is_shown(const struct sf_querier_work *x, sf_str name)
+static bool querier_is_shown(const struct sf_querier_work *x, sf_str name)
 {
     size_t at;
     bool is_plain = name.len > 0 && !(name.p[0] >= '0' && name.p[0] <= '9');
@@ -112,11 +112,11 @@ static enum sf_err answer_names(struct sf_querier_work *x)
         names[n++] = sf_querier_own_names[i];
     for (uint32_t i = 0; i < list.n; i++) {
         for (uint32_t k = 0; k < list.series[i].n_labels; k++) {
-            if (is_shown(x, list.series[i].labels[k].key))
+            if (querier_is_shown(x, list.series[i].labels[k].key))
                 names[n++] = list.series[i].labels[k].key;
         }
     }
-    write_texts(&x->m, names, n);
+    querier_write_texts(&x->m, names, n);
     return SF_OK;
 }
 
@@ -139,7 +139,7 @@ static enum sf_err answer_values(struct sf_querier_work *x)
             return sf_no_room(&x->why, "the answer");
         n += values[n].len > 0;
     }
-    write_texts(&x->m, values, n);
+    querier_write_texts(&x->m, values, n);
     return SF_OK;
 }
 
@@ -159,7 +159,7 @@ static enum sf_err render_set(struct sf_querier_work *x, const struct sf_series 
             sf_querier_work_write_label(&m, 1, key, val);
     }
     for (uint32_t i = 0; !err && x->ask->n_keys == 0 && i < s->n_labels; i++) {
-        if (is_shown(x, s->labels[i].key))
+        if (querier_is_shown(x, s->labels[i].key))
             sf_querier_work_write_label(&m, 1, s->labels[i].key, s->labels[i].val);
     }
     if (!err && (!sf_buf_ok(&text) || !sf_arena_copy(x->req, sf_buf_str(&text), out)))
@@ -181,7 +181,7 @@ static enum sf_err answer_series(struct sf_querier_work *x)
         err = render_set(x, &list.series[i], &sets[i]);
     if (err || list.n == 0)
         return err;
-    qsort(sets, list.n, sizeof(*sets), by_text);
+    qsort(sets, list.n, sizeof(*sets), querier_by_text);
     sf_message_list(&x->m, "labelsSet");
     for (uint32_t i = 0; i < list.n; i++) {
         size_t mark;

@@ -200,7 +200,7 @@ enum { FRAME_LISTS = sizeof(frame_lists) / sizeof(frame_lists[0]) };
 
 /* ---- values, however they were written ---- */
 
-static enum sf_err too_many(const char *what, struct sf_why *why)
+static enum sf_err querier_ask_too_many(const char *what, struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_LIMIT, "more than %d %s", SF_QUERIER_LIST, what);
 }
@@ -209,7 +209,7 @@ static enum sf_err put_id(struct sf_querier_ask *a, enum slot slot, sf_str text,
 {
     size_t n = slot == SPANS ? a->n_spans : slot == TRACES ? a->n_traces : a->n_profiles;
     if (n == SF_QUERIER_LIST)
-        return too_many("ids", why);
+        return querier_ask_too_many("ids", why);
     if (slot == SPANS) {
         if (text.len != 16 || !sf_span_id_parse(text, &a->spans[a->n_spans++]))
             return sf_fail(why, SF_ERR_INPUT, "span_selector: 16 hexadecimal digits are expected");
@@ -223,8 +223,8 @@ static enum sf_err put_id(struct sf_querier_ask *a, enum slot slot, sf_str text,
     return SF_OK;
 }
 
-static enum sf_err put_text(struct sf_querier_ask *a, enum slot slot, sf_str text,
-                            struct sf_arena *req, struct sf_why *why)
+static enum sf_err querier_ask_put_text(struct sf_querier_ask *a, enum slot slot, sf_str text,
+                                        struct sf_arena *req, struct sf_why *why)
 {
     switch (slot) {
     case TYPE: a->type = text; return SF_OK;
@@ -234,7 +234,7 @@ static enum sf_err put_text(struct sf_querier_ask *a, enum slot slot, sf_str tex
     case SELECTOR: return sf_label_selector_parse(text, req, &a->selector, why);
     case KEYS:
         if (a->n_keys == SF_QUERIER_LIST)
-            return too_many("labels", why);
+            return querier_ask_too_many("labels", why);
         a->keys[a->n_keys++] = text;
         return SF_OK;
     case SPANS:
@@ -247,13 +247,13 @@ static enum sf_err put_text(struct sf_querier_ask *a, enum slot slot, sf_str tex
 static enum sf_err put_site(struct sf_querier_ask *a, sf_str name, struct sf_why *why)
 {
     if (a->n_sites == SF_QUERIER_LIST)
-        return too_many("call sites", why);
+        return querier_ask_too_many("call sites", why);
     a->sites[a->n_sites++] = name;
     return SF_OK;
 }
 
-static enum sf_err put_frame(struct sf_querier_ask *a, enum sf_stack_term_kind kind, sf_str text,
-                             struct sf_why *why)
+static enum sf_err querier_ask_put_frame(struct sf_querier_ask *a, enum sf_stack_term_kind kind,
+                                         sf_str text, struct sf_why *why)
 {
     if (a->n_frames == SF_STACK_TERMS)
         return sf_fail(why, SF_ERR_LIMIT, "frame_filter: more than %d names and patterns",
@@ -262,7 +262,7 @@ static enum sf_err put_frame(struct sf_querier_ask *a, enum sf_stack_term_kind k
     return SF_OK;
 }
 
-static void put_number(struct sf_querier_ask *a, enum slot slot, int64_t v)
+static void querier_ask_put_number(struct sf_querier_ask *a, enum slot slot, int64_t v)
 {
     switch (slot) {
     case START: a->start_ms = v; break;
@@ -279,7 +279,7 @@ static void put_number(struct sf_querier_ask *a, enum slot slot, int64_t v)
     }
 }
 
-static const char *name_of(enum slot slot)
+static const char *querier_ask_name_of(enum slot slot)
 {
     return slot == FORMAT      ? "format"
            : slot == EXEMPLARS ? "exemplar_type"
@@ -296,11 +296,11 @@ static enum sf_err put_word(struct sf_querier_ask *a, enum slot slot, sf_str tex
 {
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         if (words[i].slot == slot && sf_str_eq(text, sf_str_from(words[i].name))) {
-            put_number(a, slot, words[i].number);
+            querier_ask_put_number(a, slot, words[i].number);
             return SF_OK;
         }
     }
-    return sf_fail(why, SF_ERR_UNSUPPORTED, "%s: %.*s is not supported", name_of(slot),
+    return sf_fail(why, SF_ERR_UNSUPPORTED, "%s: %.*s is not supported", querier_ask_name_of(slot),
                    SF_STR_ARG(sf_str_part(text, 0, 60)));
 }
 
@@ -309,26 +309,26 @@ static enum sf_err put_word_number(struct sf_querier_ask *a, enum slot slot, int
 {
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         if (words[i].slot == slot && words[i].number == number && number >= 0) {
-            put_number(a, slot, number);
+            querier_ask_put_number(a, slot, number);
             return SF_OK;
         }
     }
-    return sf_fail(why, SF_ERR_UNSUPPORTED, "%s: %lld is not supported", name_of(slot),
+    return sf_fail(why, SF_ERR_UNSUPPORTED, "%s: %lld is not supported", querier_ask_name_of(slot),
                    (long long)number);
 }
 
-static bool is_text(enum slot slot)
+static bool querier_ask_is_text(enum slot slot)
 {
     return slot <= PROFILES;
 }
 
-static bool is_word(enum slot slot)
+static bool querier_ask_is_word(enum slot slot)
 {
     return slot >= FORMAT && slot <= CALLS_TO;
 }
 
-static struct sf_querier_ask *side_of(struct sf_querier_ask *a, enum slot slot,
-                                      struct sf_arena *req)
+static struct sf_querier_ask *querier_ask_side_of(struct sf_querier_ask *a, enum slot slot,
+                                                  struct sf_arena *req)
 {
     struct sf_querier_ask **side = &a->sides[slot == RIGHT];
     if (!*side)
@@ -338,8 +338,9 @@ static struct sf_querier_ask *side_of(struct sf_querier_ask *a, enum slot slot,
 
 /* ---- protobuf ---- */
 
-static enum sf_err read_pb(enum sf_querier_method method, struct sf_pb *pb, struct sf_arena *req,
-                           struct sf_querier_ask *a, struct sf_why *why);
+static enum sf_err querier_ask_read_pb(enum sf_querier_method method, struct sf_pb *pb,
+                                       struct sf_arena *req, struct sf_querier_ask *a,
+                                       struct sf_why *why);
 
 /* Part of a stack trace selector: call_site, go_pgo or frame_filter. */
 static enum sf_err read_site_part(struct sf_pb *part, uint32_t kind, struct sf_querier_ask *a,
@@ -354,7 +355,7 @@ static enum sf_err read_site_part(struct sf_pb *part, uint32_t kind, struct sf_q
         } else if (kind == 2 && part->field == 2) {
             a->is_flat = sf_pb_bool(part);
         } else if (kind == 3 && part->field >= 1 && part->field <= FRAME_LISTS) {
-            err = put_frame(a, frame_lists[part->field - 1].kind, sf_pb_str(part), why);
+            err = querier_ask_put_frame(a, frame_lists[part->field - 1].kind, sf_pb_str(part), why);
         } else {
             a->n_unknown++;
             sf_pb_skip(part);
@@ -402,16 +403,17 @@ static enum sf_err read_message_pb(struct sf_pb *pb, enum slot slot, struct sf_a
             }
         }
     } else {
-        side = side_of(a, slot, req);
-        err = side ? read_pb(SF_QUERIER_STACKTRACES, &part, req, side, why)
+        side = querier_ask_side_of(a, slot, req);
+        err = side ? querier_ask_read_pb(SF_QUERIER_STACKTRACES, &part, req, side, why)
                    : sf_no_room(why, "the request");
     }
     sf_pb_join(pb, &part);
     return err;
 }
 
-static enum sf_err read_pb(enum sf_querier_method method, struct sf_pb *pb, struct sf_arena *req,
-                           struct sf_querier_ask *a, struct sf_why *why)
+static enum sf_err querier_ask_read_pb(enum sf_querier_method method, struct sf_pb *pb,
+                                       struct sf_arena *req, struct sf_querier_ask *a,
+                                       struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     while (!err && sf_pb_next(pb)) {
@@ -423,26 +425,27 @@ static enum sf_err read_pb(enum sf_querier_method method, struct sf_pb *pb, stru
         if (!f) {
             a->n_unknown++;
             sf_pb_skip(pb);
-        } else if (is_text(f->slot))
-            err = put_text(a, f->slot, sf_pb_str(pb), req, why);
+        } else if (querier_ask_is_text(f->slot))
+            err = querier_ask_put_text(a, f->slot, sf_pb_str(pb), req, why);
         else if (f->slot < FORMAT)
             err = read_message_pb(pb, f->slot, req, a, why);
         else if (f->slot == STEP)
             a->step_s = sf_pb_double(pb);
-        else if (is_word(f->slot))
+        else if (querier_ask_is_word(f->slot))
             err = put_word_number(a, f->slot, sf_pb_i64(pb), why);
         else
-            put_number(a, f->slot, sf_pb_i64(pb));
+            querier_ask_put_number(a, f->slot, sf_pb_i64(pb));
     }
     return err;
 }
 
 /* ---- JSON ---- */
 
-static enum sf_err read_json(enum sf_querier_method method, struct sf_json *j, struct sf_arena *req,
-                             struct sf_querier_ask *a, struct sf_why *why);
+static enum sf_err querier_ask_read_json(enum sf_querier_method method, struct sf_json *j,
+                                         struct sf_arena *req, struct sf_querier_ask *a,
+                                         struct sf_why *why);
 
-static void skip_unknown(struct sf_json *j, struct sf_querier_ask *a)
+static void querier_ask_skip_unknown(struct sf_json *j, struct sf_querier_ask *a)
 {
     a->n_unknown++;
     sf_json_skip(j);
@@ -461,7 +464,7 @@ static void read_pgo_json(struct sf_json *j, struct sf_querier_ask *a)
                  sf_str_eq(key, SF_STR("aggregate_callees")))
             a->is_flat = sf_json_bool(j);
         else
-            skip_unknown(j, a);
+            querier_ask_skip_unknown(j, a);
     }
 }
 
@@ -477,14 +480,14 @@ static enum sf_err read_frames_json(struct sf_json *j, struct sf_querier_ask *a,
                !sf_str_eq(key, sf_str_from(frame_lists[i].other_key)))
             i++;
         if (i == FRAME_LISTS) {
-            skip_unknown(j, a);
+            querier_ask_skip_unknown(j, a);
         } else if (sf_json_peek(j) == SF_JSON_NULL) {
             sf_json_skip(j);
         } else if (sf_json_array(j)) {
             while (sf_json_item(j)) {
                 sf_str text = sf_json_str(j);
                 if (!err)
-                    err = put_frame(a, frame_lists[i].kind, text, why);
+                    err = querier_ask_put_frame(a, frame_lists[i].kind, text, why);
             }
         }
     }
@@ -502,7 +505,7 @@ static enum sf_err read_sites_json(struct sf_json *j, struct sf_querier_ask *a, 
             continue;
         while (sf_json_key(j, &key)) {
             if (!sf_str_eq(key, SF_STR("name")))
-                skip_unknown(j, a);
+                querier_ask_skip_unknown(j, a);
             else if (!err)
                 err = put_site(a, sf_json_str(j), why);
             else
@@ -520,7 +523,7 @@ static void read_table_options(struct sf_json *j, struct sf_querier_ask *a)
         if (sf_str_eq(key, SF_STR("limit")))
             a->max_rows = sf_json_i64(j);
         else
-            skip_unknown(j, a);
+            querier_ask_skip_unknown(j, a);
     }
 }
 
@@ -539,7 +542,7 @@ static enum sf_err read_calls_options(struct sf_json *j, struct sf_querier_ask *
         else if (sf_str_eq(key, SF_STR("maxDepth")) || sf_str_eq(key, SF_STR("max_depth")))
             a->calls_depth = sf_json_i64(j);
         else
-            skip_unknown(j, a);
+            querier_ask_skip_unknown(j, a);
     }
     return err;
 }
@@ -557,7 +560,7 @@ static enum sf_err read_options_json(struct sf_json *j, struct sf_querier_ask *a
         bool is_calls = sf_str_eq(key, SF_STR("functionTree")) ||
                         sf_str_eq(key, SF_STR("function_tree"));
         if (err || (!is_table && !is_calls) || !sf_json_object(j))
-            skip_unknown(j, a);
+            querier_ask_skip_unknown(j, a);
         else if (is_table)
             read_table_options(j, a);
         else
@@ -573,8 +576,8 @@ static enum sf_err read_message_json(struct sf_json *j, enum slot slot, struct s
     enum sf_err err = SF_OK;
     sf_str key;
     if (slot == LEFT || slot == RIGHT) {
-        side = side_of(a, slot, req);
-        return side ? read_json(SF_QUERIER_STACKTRACES, j, req, side, why)
+        side = querier_ask_side_of(a, slot, req);
+        return side ? querier_ask_read_json(SF_QUERIER_STACKTRACES, j, req, side, why)
                     : sf_no_room(why, "the request");
     }
     if (slot == OPTIONS)
@@ -599,33 +602,33 @@ static enum sf_err read_message_json(struct sf_json *j, enum slot slot, struct s
                  (sf_str_eq(key, SF_STR("frameFilter")) || sf_str_eq(key, SF_STR("frame_filter"))))
             err = read_frames_json(j, a, why);
         else
-            skip_unknown(j, a);
+            querier_ask_skip_unknown(j, a);
     }
     return err;
 }
 
-static enum sf_err read_value(struct sf_json *j, enum slot slot, struct sf_arena *req,
-                              struct sf_querier_ask *a, struct sf_why *why)
+static enum sf_err querier_ask_read_value(struct sf_json *j, enum slot slot, struct sf_arena *req,
+                                          struct sf_querier_ask *a, struct sf_why *why)
 {
     if (sf_json_peek(j) == SF_JSON_NULL)
         sf_json_skip(j);
-    else if (is_text(slot))
-        return put_text(a, slot, sf_json_str(j), req, why);
+    else if (querier_ask_is_text(slot))
+        return querier_ask_put_text(a, slot, sf_json_str(j), req, why);
     else if (slot < FORMAT)
         return read_message_json(j, slot, req, a, why);
     else if (slot == STEP)
         a->step_s = sf_json_f64(j);
-    else if (is_word(slot) && sf_json_peek(j) == SF_JSON_STRING)
+    else if (querier_ask_is_word(slot) && sf_json_peek(j) == SF_JSON_STRING)
         return put_word(a, slot, sf_json_str(j), why);
-    else if (is_word(slot))
+    else if (querier_ask_is_word(slot))
         return put_word_number(a, slot, sf_json_i64(j), why);
     else
-        put_number(a, slot, sf_json_i64(j));
+        querier_ask_put_number(a, slot, sf_json_i64(j));
     return SF_OK;
 }
 
 /* Names are the same in all methods; which of them a method has is in its fields. */
-static bool has_field(enum sf_querier_method method, enum slot slot)
+static bool querier_ask_has_field(enum sf_querier_method method, enum slot slot)
 {
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         if (fields[i].method == method && fields[i].slot == slot)
@@ -634,8 +637,9 @@ static bool has_field(enum sf_querier_method method, enum slot slot)
     return false;
 }
 
-static enum sf_err read_json(enum sf_querier_method method, struct sf_json *j, struct sf_arena *req,
-                             struct sf_querier_ask *a, struct sf_why *why)
+static enum sf_err querier_ask_read_json(enum sf_querier_method method, struct sf_json *j,
+                                         struct sf_arena *req, struct sf_querier_ask *a,
+                                         struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     sf_str key;
@@ -647,19 +651,19 @@ static enum sf_err read_json(enum sf_querier_method method, struct sf_json *j, s
             i++;
         /* A comparison has a format of its own in newer clients; what has no number yet that all
          * servers agree on is only in JSON. */
-        bool is_known = i < n && (has_field(method, names[i].slot) ||
+        bool is_known = i < n && (querier_ask_has_field(method, names[i].slot) ||
                                   (method == SF_QUERIER_DIFF &&
                                    (names[i].slot == FORMAT || names[i].slot == MAX_NODES)) ||
                                   (method == SF_QUERIER_STACKTRACES &&
                                    (names[i].slot == OPTIONS || names[i].slot == FUNCTION)));
         if (!is_known) {
-            skip_unknown(j, a);
+            querier_ask_skip_unknown(j, a);
         } else if (sf_json_peek(j) == SF_JSON_ARRAY) {
             sf_json_array(j);
             while (!err && sf_json_item(j))
-                err = read_value(j, names[i].slot, req, a, why);
+                err = querier_ask_read_value(j, names[i].slot, req, a, why);
         } else {
-            err = read_value(j, names[i].slot, req, a, why);
+            err = querier_ask_read_value(j, names[i].slot, req, a, why);
         }
     }
     return err;
@@ -673,7 +677,7 @@ enum sf_err sf_querier_ask_read(enum sf_querier_method method, sf_str body, bool
     struct sf_json *j;
     enum sf_err err;
     if (!is_json) {
-        err = read_pb(method, &pb, req, out, why);
+        err = querier_ask_read_pb(method, &pb, req, out, why);
         return err ? err : sf_pb_why(&pb, "request", why);
     }
     if (body.len == 0)
@@ -682,6 +686,6 @@ enum sf_err sf_querier_ask_read(enum sf_querier_method method, sf_str body, bool
     if (!j)
         return sf_no_room(why, "the request");
     sf_json_init(j, body, req);
-    err = read_json(method, j, req, out, why);
+    err = querier_ask_read_json(method, j, req, out, why);
     return err ? err : sf_json_why(j, "request", why);
 }

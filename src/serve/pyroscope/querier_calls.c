@@ -79,8 +79,9 @@ static void write_nodes(const struct writing *w, uint32_t at, sf_str first_name)
 }
 
 /* `key` and a root, which is not there when the chain is in no stack. */
-static enum sf_err write_side(struct sf_querier_work *x, const char *key,
-                              const struct sf_tree *tree, int64_t max_depth, bool is_whole)
+static enum sf_err querier_calls_write_side(struct sf_querier_work *x, const char *key,
+                                            const struct sf_tree *tree, int64_t max_depth,
+                                            bool is_whole)
 {
     struct writing w = {
         .m = &x->m, .tree = tree, .max_depth = max_depth ? max_depth : SF_QUERIER_CALLS_DEPTH};
@@ -118,12 +119,12 @@ static enum sf_err write_sides(struct sf_querier_work *x, const struct sf_querie
     if (ask->calls_to != SF_QUERIER_CALLS_DOWN) {
         err = sf_tree_chain_callers(tree, &chain, x->req, &part, &x->why);
         if (!err)
-            err = write_side(x, "callers", &part, ask->calls_depth, is_whole);
+            err = querier_calls_write_side(x, "callers", &part, ask->calls_depth, is_whole);
     }
     if (!err && ask->calls_to != SF_QUERIER_CALLS_UP) {
         err = sf_tree_chain_callees(tree, &chain, x->req, &part, &x->why);
         if (!err)
-            err = write_side(x, "callees", &part, ask->calls_depth, is_whole);
+            err = querier_calls_write_side(x, "callees", &part, ask->calls_depth, is_whole);
     }
     return err;
 }

@@ -15,7 +15,8 @@ struct naming { /* groups of the series that details belong to */
     uint32_t *ends, n_sets, n_labels;
 };
 
-static bool is_same(const struct naming *g, uint32_t set, const struct sf_label *labels, uint32_t n)
+static bool querier_dots_is_same(const struct naming *g, uint32_t set,
+                                 const struct sf_label *labels, uint32_t n)
 {
     uint32_t from = set ? g->ends[set - 1] : 0;
     if (g->ends[set] - from != n)
@@ -46,7 +47,7 @@ static enum sf_err name_groups(struct sf_querier_work *x, const struct sf_detail
                 return sf_no_room(&x->why, "the answer");
             n += labels[n].val.len > 0;
         }
-        while (set < g.n_sets && !is_same(&g, set, labels, n))
+        while (set < g.n_sets && !querier_dots_is_same(&g, set, labels, n))
             set++;
         if (set == g.n_sets) {
             g.n_labels += n;
@@ -58,7 +59,7 @@ static enum sf_err name_groups(struct sf_querier_work *x, const struct sf_detail
     return SF_OK;
 }
 
-static int by_span(const void *a, const void *b)
+static int querier_dots_by_span(const void *a, const void *b)
 {
     const struct sf_querier_dot *x = a, *y = b;
     if (x->group != y->group)
@@ -118,10 +119,10 @@ enum sf_err sf_querier_dots_find(struct sf_querier_work *x, struct sf_querier_do
                                                      .trace = list.rows.trace_id[i]};
     }
     if (n)
-        qsort(out->list, n, sizeof(*out->list), by_span);
+        qsort(out->list, n, sizeof(*out->list), querier_dots_by_span);
     for (size_t i = 0; i < n; i++) {
         struct sf_querier_dot *last = out->n ? &out->list[out->n - 1] : NULL;
-        if (last && by_span(last, &out->list[i]) == 0)
+        if (last && querier_dots_by_span(last, &out->list[i]) == 0)
             last->value = sf_add_sat_i64(last->value, out->list[i].value);
         else
             out->list[out->n++] = out->list[i];
@@ -131,7 +132,7 @@ enum sf_err sf_querier_dots_find(struct sf_querier_work *x, struct sf_querier_do
 
 /* ---- whose profile it is ---- */
 
-static int by_id(const void *a, const void *b)
+static int querier_dots_by_id(const void *a, const void *b)
 {
     return memcmp(&((const struct sf_querier_owner *)a)->id,
                   &((const struct sf_querier_owner *)b)->id, sizeof(sf_profile_id));
@@ -176,7 +177,7 @@ enum sf_err sf_querier_dots_owners_find(struct sf_querier_work *x, int64_t step_
         out->list[out->n++] = (struct sf_querier_owner){points.points[i].id,
                                                         points.points[i].group};
     if (out->n)
-        qsort(out->list, out->n, sizeof(*out->list), by_id);
+        qsort(out->list, out->n, sizeof(*out->list), querier_dots_by_id);
     out->sets = points.groups;
     return SF_OK;
 }
@@ -186,7 +187,7 @@ static void write_owner(struct sf_message *m, const struct sf_querier_owners *ow
 {
     struct sf_querier_owner wanted = {.id = id};
     const struct sf_querier_owner *owner = owners->n ? bsearch(&wanted, owners->list, owners->n,
-                                                               sizeof(wanted), by_id)
+                                                               sizeof(wanted), querier_dots_by_id)
                                                      : NULL;
     if (owner)
         sf_querier_work_write_labels(m, 5, &owners->sets, owner->set);

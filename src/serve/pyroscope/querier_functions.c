@@ -43,7 +43,7 @@ static enum sf_err list_rows(struct sf_querier_work *x, const struct sf_tree *tr
     return err;
 }
 
-static int by_name(const void *a, const void *b)
+static int querier_functions_by_name(const void *a, const void *b)
 {
     return sf_str_cmp(((const struct row *)a)->name, ((const struct row *)b)->name);
 }
@@ -66,11 +66,11 @@ static int by_cost(const void *a, const void *b)
 }
 
 /* Rows of one name become one, in the order of a table. */
-static uint32_t settle(struct row *rows, uint32_t n)
+static uint32_t querier_functions_settle(struct row *rows, uint32_t n)
 {
     uint32_t n_out = 0;
     if (n)
-        qsort(rows, n, sizeof(*rows), by_name);
+        qsort(rows, n, sizeof(*rows), querier_functions_by_name);
     for (uint32_t i = 0; i < n; i++) {
         struct row *last = n_out ? &rows[n_out - 1] : NULL;
         if (!last || !sf_str_eq(last->name, rows[i].name)) {
@@ -119,7 +119,7 @@ enum sf_err sf_querier_functions_write(struct sf_querier_work *x, const struct s
     enum sf_err err = rows ? list_rows(x, tree, 0, rows, &n) : sf_no_room(&x->why, "the answer");
     if (err)
         return err;
-    n = settle(rows, n);
+    n = querier_functions_settle(rows, n);
     mark = sf_message_begin(&x->m, FIELD, "functions");
     write_table(&x->m, rows, shown_of(x->ask, n), n, 0, tree->total);
     sf_message_end(&x->m, mark);
@@ -158,7 +158,7 @@ enum sf_err sf_querier_functions_write_diff(struct sf_querier_work *x,
         err = list_rows(x, &trees[i], i, rows, &n);
     if (err)
         return err;
-    n = settle(rows, n);
+    n = querier_functions_settle(rows, n);
     n_shown = shown_of(ask, n);
     mark = sf_message_begin(&x->m, FIELD, "functions");
     for (size_t i = 0; is_apart && i < 2; i++) {

@@ -23,7 +23,7 @@ struct map {
     bool is_spans, has_exemplars;
 };
 
-static enum sf_err check(struct sf_querier_work *x)
+static enum sf_err querier_heatmap_check(struct sf_querier_work *x)
 {
     const struct sf_querier_ask *a = x->ask;
     if (a->type.len == 0)
@@ -58,7 +58,7 @@ static enum sf_err find_profiles(struct sf_querier_work *x, struct map *out)
     return SF_OK;
 }
 
-static enum sf_err find_spans(struct sf_querier_work *x, struct map *out)
+static enum sf_err querier_heatmap_find_spans(struct sf_querier_work *x, struct map *out)
 {
     struct sf_querier_dot_list all = {0};
     enum sf_err err = sf_querier_dots_find(x, &all);
@@ -78,7 +78,7 @@ static int by_slot(const void *a, const void *b)
     return x->slot_ns < y->slot_ns ? -1 : x->slot_ns > y->slot_ns;
 }
 
-static void settle(const struct sf_querier_work *x, struct map *map)
+static void querier_heatmap_settle(const struct sf_querier_work *x, struct map *map)
 {
     int64_t step_ns = (int64_t)(x->ask->step_s * 1000 + 0.5) * SF_NS_PER_MS;
     map->min = INT64_MAX;
@@ -97,7 +97,7 @@ static void settle(const struct sf_querier_work *x, struct map *map)
         qsort(map->dots, map->n, sizeof(*map->dots), by_slot);
 }
 
-static size_t row_of(const struct map *map, int64_t value)
+static size_t querier_heatmap_row_of(const struct map *map, int64_t value)
 {
     double share = ((double)value - (double)map->min) / ((double)map->max - (double)map->min);
     size_t row = (size_t)(share * ROWS);
@@ -115,7 +115,7 @@ static void write_slot(struct sf_message *m, const struct map *map,
         bounds[i] = (double)(int64_t)((double)map->min +
                                       ((double)map->max - (double)map->min) * (double)i / ROWS);
     for (size_t i = 0; i < n; i++) {
-        size_t row = row_of(map, dots[i].value);
+        size_t row = querier_heatmap_row_of(map, dots[i].value);
         counts[row]++;
         if (!largest[row] || dots[i].value > largest[row]->value)
             largest[row] = &dots[i];
@@ -134,8 +134,8 @@ static void write_slot(struct sf_message *m, const struct map *map,
     sf_message_end(m, mark);
 }
 
-static void write_group(struct sf_message *m, const struct map *map,
-                        const struct sf_querier_group *g)
+static void querier_heatmap_write_group(struct sf_message *m, const struct map *map,
+                                        const struct sf_querier_group *g)
 {
     const struct sf_querier_dot *dots = &map->dots[g->first];
     size_t mark = sf_message_item(m, 1), end;
@@ -157,14 +157,14 @@ static enum sf_err answer_heatmap(struct sf_querier_work *x)
                       .has_exemplars = x->ask->exemplars >= SF_QUERIER_EXEMPLARS_PROFILES};
     struct sf_querier_group *groups;
     size_t n = 0;
-    enum sf_err err = check(x);
+    enum sf_err err = querier_heatmap_check(x);
     if (!err)
-        err = map.is_spans ? find_spans(x, &map) : find_profiles(x, &map);
+        err = map.is_spans ? querier_heatmap_find_spans(x, &map) : find_profiles(x, &map);
     if (!err && !map.is_spans && map.has_exemplars)
         err = sf_querier_dots_owners_find(x, 0, &map.owners);
     if (err || map.n == 0)
         return err;
-    settle(x, &map);
+    querier_heatmap_settle(x, &map);
     groups = sf_arena_new_n(x->req, (size_t)map.sets.n_sets + 1, sizeof(*groups));
     if (!groups)
         return sf_no_room(&x->why, "the answer");
@@ -173,7 +173,7 @@ static enum sf_err answer_heatmap(struct sf_querier_work *x)
     n = sf_querier_work_group_sort(groups, n, x->ask->limit);
     sf_message_list(&x->m, "series");
     for (size_t i = 0; i < n; i++)
-        write_group(&x->m, &map, &groups[i]);
+        querier_heatmap_write_group(&x->m, &map, &groups[i]);
     sf_message_list_end(&x->m);
     return SF_OK;
 }

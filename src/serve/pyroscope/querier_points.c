@@ -20,8 +20,9 @@ static void write_exemplar(struct sf_message *m, const struct sf_querier_owners 
 
 /* ---- points ---- */
 
-static void write_span(struct sf_message *m, const struct sf_querier_dot_list *spans,
-                       const struct sf_querier_ask *ask, const struct sf_prof_point *p)
+static void querier_points_write_span(struct sf_message *m, const struct sf_querier_dot_list *spans,
+                                      const struct sf_querier_ask *ask,
+                                      const struct sf_prof_point *p)
 {
     const struct sf_querier_dot *d = sf_querier_dots_at(spans, p->group, p->time_ns);
     if (!d)
@@ -31,9 +32,11 @@ static void write_span(struct sf_message *m, const struct sf_querier_dot_list *s
     sf_message_list_end(m);
 }
 
-static void write_group(struct sf_querier_work *x, const struct sf_prof_points *points,
-                        const struct sf_querier_group *g, const struct sf_querier_owners *owners,
-                        const struct sf_querier_dot_list *spans)
+static void querier_points_write_group(struct sf_querier_work *x,
+                                       const struct sf_prof_points *points,
+                                       const struct sf_querier_group *g,
+                                       const struct sf_querier_owners *owners,
+                                       const struct sf_querier_dot_list *spans)
 {
     size_t mark = sf_message_item(&x->m, 1);
     sf_querier_work_write_labels(&x->m, 1, &points->groups, g->number);
@@ -49,14 +52,14 @@ static void write_group(struct sf_querier_work *x, const struct sf_prof_points *
         if (owners)
             write_exemplar(&x->m, owners, p);
         if (spans)
-            write_span(&x->m, spans, x->ask, p);
+            querier_points_write_span(&x->m, spans, x->ask, p);
         sf_message_end(&x->m, point);
     }
     sf_message_list_end(&x->m);
     sf_message_end(&x->m, mark);
 }
 
-static enum sf_err check(struct sf_querier_work *x)
+static enum sf_err querier_points_check(struct sf_querier_work *x)
 {
     const struct sf_querier_ask *a = x->ask;
     if (!(a->step_s >= 0.001) || a->step_s > 1e9)
@@ -70,7 +73,7 @@ static enum sf_err check(struct sf_querier_work *x)
     return SF_OK;
 }
 
-static enum sf_err write_points(struct sf_querier_work *x)
+static enum sf_err querier_points_write_points(struct sf_querier_work *x)
 {
     struct sf_prof_points points;
     struct sf_querier_owners owners = {0};
@@ -103,8 +106,8 @@ static enum sf_err write_points(struct sf_querier_work *x)
     n = sf_querier_work_group_sort(groups, n, x->ask->limit);
     sf_message_list(&x->m, "series");
     for (size_t i = 0; i < n; i++)
-        write_group(x, &points, &groups[i], has_exemplars ? &owners : NULL,
-                    has_spans ? &spans : NULL);
+        querier_points_write_group(x, &points, &groups[i], has_exemplars ? &owners : NULL,
+                                   has_spans ? &spans : NULL);
     sf_message_list_end(&x->m);
     return SF_OK;
 }
@@ -112,12 +115,12 @@ static enum sf_err write_points(struct sf_querier_work *x)
 static enum sf_err answer_points(struct sf_querier_work *x)
 {
     struct sf_stack_filter *stacks = NULL;
-    enum sf_err err = check(x);
+    enum sf_err err = querier_points_check(x);
     if (!err)
         err = sf_querier_work_stacks(x->ask, &stacks, &x->why);
     x->query.stacks = stacks;
     if (!err)
-        err = write_points(x);
+        err = querier_points_write_points(x);
     x->query.stacks = NULL;
     sf_stack_filter_free(stacks);
     return err;

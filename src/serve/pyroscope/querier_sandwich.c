@@ -25,8 +25,9 @@ enum sf_err sf_querier_sandwich_check(const struct sf_querier_ask *ask, struct s
     return SF_OK;
 }
 
-static enum sf_err prepare(struct sf_querier_work *x, const struct sf_tree *whole,
-                           uint32_t max_nodes, struct sf_tree_builder *names, struct half *out)
+static enum sf_err querier_sandwich_prepare(struct sf_querier_work *x, const struct sf_tree *whole,
+                                            uint32_t max_nodes, struct sf_tree_builder *names,
+                                            struct half *out)
 {
     int64_t *totals = NULL;
     enum sf_err err = SF_OK;
@@ -48,7 +49,7 @@ static enum sf_err prepare(struct sf_querier_work *x, const struct sf_tree *whol
     return SF_OK;
 }
 
-static void write_node(struct sf_message *m, const struct half *h, uint32_t node)
+static void querier_sandwich_write_node(struct sf_message *m, const struct half *h, uint32_t node)
 {
     sf_message_u32(m, FIELD, "nameIndex", h->names[node]);
     sf_message_i64(m, FIELD, "total", h->totals[node]);
@@ -82,21 +83,22 @@ static enum sf_err write_half(struct sf_querier_work *x, const char *key, const 
         }
         is_open[n_open] = false;
         marks[n_open++] = depth ? sf_message_item(m, FIELD) : sf_message_begin(m, FIELD, key);
-        write_node(m, h, h->order.places[i]);
+        querier_sandwich_write_node(m, h, h->order.places[i]);
     }
     return SF_OK;
 }
 
-static enum sf_err write_all(struct sf_querier_work *x, const struct sf_tree_sandwich *s,
-                             uint32_t max_nodes, struct sf_tree_builder *names)
+static enum sf_err querier_sandwich_write_all(struct sf_querier_work *x,
+                                              const struct sf_tree_sandwich *s, uint32_t max_nodes,
+                                              struct sf_tree_builder *names)
 {
     const struct sf_frame function = {.function = x->ask->function};
     struct half callers, callees;
     enum sf_err err;
     sf_tree_builder_frame(names, &function); /* the first, so that both halves begin with it */
-    err = prepare(x, &s->callers, max_nodes, names, &callers);
+    err = querier_sandwich_prepare(x, &s->callers, max_nodes, names, &callers);
     if (!err)
-        err = prepare(x, &s->callees, max_nodes, names, &callees);
+        err = querier_sandwich_prepare(x, &s->callees, max_nodes, names, &callees);
     if (!err)
         err = names->err;
     if (err)
@@ -124,7 +126,7 @@ enum sf_err sf_querier_sandwich_write(struct sf_querier_work *x, const struct sf
     if (tree->n_nodes > 1)
         err = sf_tree_sandwich(tree, x->ask->function, x->req, &s, &x->why);
     if (!err && tree->n_nodes > 1)
-        err = write_all(x, &s, max_nodes, &names);
+        err = querier_sandwich_write_all(x, &s, max_nodes, &names);
     sf_tree_builder_done(&names);
     sf_message_end(&x->m, mark);
     return err;

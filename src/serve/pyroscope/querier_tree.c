@@ -22,7 +22,7 @@ enum { DEFAULT_NODES = 8192, MAX_NODES = 1 << 20, DOT_NODES = 100 };
 
 /* ---- from samples to a tree ---- */
 
-static enum sf_err check(const struct sf_querier_ask *a, struct sf_why *why)
+static enum sf_err querier_tree_check(const struct sf_querier_ask *a, struct sf_why *why)
 {
     if (a->type.len == 0)
         return sf_fail(why, SF_ERR_INPUT, "profile_typeID is missing");
@@ -61,12 +61,12 @@ static enum sf_err merge_stacks(struct sf_querier_work *x, const struct sf_prof_
     return err;
 }
 
-static enum sf_err merge(struct sf_querier_work *x, const struct sf_querier_ask *a,
-                         const struct sf_prof_query *query, struct sf_tree *out)
+static enum sf_err querier_tree_merge(struct sf_querier_work *x, const struct sf_querier_ask *a,
+                                      const struct sf_prof_query *query, struct sf_tree *out)
 {
     struct sf_prof_query filtered = *query;
     struct sf_stack_filter *stacks = NULL;
-    enum sf_err err = check(a, &x->why);
+    enum sf_err err = querier_tree_check(a, &x->why);
     if (!err)
         err = sf_querier_work_stacks(a, &stacks, &x->why);
     filtered.stacks = stacks;
@@ -85,18 +85,19 @@ static enum sf_err merge_functions(struct sf_querier_work *x, const struct sf_qu
 {
     struct sf_tree_grouping how = {.by = SF_GROUP_FUNCTION};
     struct sf_tree tree;
-    enum sf_err err = merge(x, a, query, &tree);
+    enum sf_err err = querier_tree_merge(x, a, query, &tree);
     return err ? err : sf_tree_group(&tree, how, x->req, out, &x->why);
 }
 
-static uint32_t nodes_of(const struct sf_querier_ask *a)
+static uint32_t querier_tree_nodes_of(const struct sf_querier_ask *a)
 {
     return a->max_nodes ? (uint32_t)a->max_nodes : DEFAULT_NODES;
 }
 
 /* ---- forms of the answer ---- */
 
-static void write_flame(struct sf_message *m, const struct sf_flamebearer *f, bool is_double)
+static void querier_tree_write_flame(struct sf_message *m, const struct sf_flamebearer *f,
+                                     bool is_double)
 {
     size_t mark = sf_message_begin(m, 1, "flamegraph");
     sf_message_list(m, "names");
@@ -122,8 +123,8 @@ static void write_flame(struct sf_message *m, const struct sf_flamebearer *f, bo
 /* These answers have no place for remarks: stacks of an estimate stand under a frame that reports
  * it.
  */
-static enum sf_err mark(struct sf_querier_work *x, const struct sf_tree *grouped,
-                        struct sf_tree *out)
+static enum sf_err querier_tree_mark(struct sf_querier_work *x, const struct sf_tree *grouped,
+                                     struct sf_tree *out)
 {
     struct sf_profile_view view = {.tree = *grouped, .is_estimate = x->is_estimate};
     return sf_known_tree(&view, x->req, out, &x->why);
@@ -133,8 +134,8 @@ static enum sf_err cut_marked(struct sf_querier_work *x, const struct sf_tree *g
                               struct sf_tree *out)
 {
     struct sf_tree marked;
-    enum sf_err err = mark(x, grouped, &marked);
-    return err ? err : sf_tree_cut(&marked, nodes_of(x->ask), x->req, out, &x->why);
+    enum sf_err err = querier_tree_mark(x, grouped, &marked);
+    return err ? err : sf_tree_cut(&marked, querier_tree_nodes_of(x->ask), x->req, out, &x->why);
 }
 
 static enum sf_err answer_flame(struct sf_querier_work *x, const struct sf_tree *grouped)
@@ -145,7 +146,7 @@ static enum sf_err answer_flame(struct sf_querier_work *x, const struct sf_tree 
     if (!err)
         err = sf_flamebearer_single(&cut, x->req, &flame, &x->why);
     if (!err)
-        write_flame(&x->m, &flame, false);
+        querier_tree_write_flame(&x->m, &flame, false);
     return err;
 }
 
@@ -178,25 +179,25 @@ static enum sf_err answer_graph(struct sf_querier_work *x, const struct sf_tree 
 static enum sf_err answer_calls(struct sf_querier_work *x, const struct sf_tree *grouped)
 {
     struct sf_tree marked;
-    enum sf_err err = mark(x, grouped, &marked);
+    enum sf_err err = querier_tree_mark(x, grouped, &marked);
     return err ? err : sf_querier_calls_write(x, x->ask, &marked);
 }
 
 static enum sf_err answer_sandwich(struct sf_querier_work *x, const struct sf_tree *grouped)
 {
     struct sf_tree marked;
-    enum sf_err err = mark(x, grouped, &marked);
-    return err ? err : sf_querier_sandwich_write(x, &marked, nodes_of(x->ask));
+    enum sf_err err = querier_tree_mark(x, grouped, &marked);
+    return err ? err : sf_querier_sandwich_write(x, &marked, querier_tree_nodes_of(x->ask));
 }
 
 /* With lines and files. Nothing at all when there are no samples. */
-static enum sf_err write_profile(struct sf_querier_work *x)
+static enum sf_err querier_tree_write_profile(struct sf_querier_work *x)
 {
     struct sf_profile_view view = {.time_ns = x->query.to_ns -
                                               1, /* the end, which is part of the range */
                                    .duration_ns = x->query.to_ns - x->query.from_ns};
     struct sf_tree whole;
-    enum sf_err err = merge(x, x->ask, &x->query, &whole);
+    enum sf_err err = querier_tree_merge(x, x->ask, &x->query, &whole);
     if (!err)
         err = sf_profile_type_of(x->store, &x->query, &x->q, &view.type, &x->why);
     if (err || whole.n_nodes <= 1)
@@ -220,7 +221,7 @@ static enum sf_err answer_stacktraces(struct sf_querier_work *x)
     if (x->ask->format == SF_QUERIER_PPROF) {
         outer = sf_message_begin(&x->m, 5, "pprof");
         inner = sf_message_begin(&x->m, 1, "profile");
-        err = write_profile(x);
+        err = querier_tree_write_profile(x);
         sf_message_end(&x->m, inner);
         sf_message_end(&x->m, outer);
         return err;
@@ -321,12 +322,12 @@ static enum sf_err answer_diff(struct sf_querier_work *x)
         err = sf_querier_work_query(side, SF_QUERIER_TIMES_REQUIRED, &query, &x->why);
         if (!err)
             err = merge_functions(x, side, &query, &trees[i]);
-        if (nodes_of(side) > max_nodes)
-            max_nodes = nodes_of(side);
+        if (querier_tree_nodes_of(side) > max_nodes)
+            max_nodes = querier_tree_nodes_of(side);
     }
     for (size_t i = 0; !err && i < 2; i++) { /* both, or they would not meet */
         struct sf_tree plain = trees[i];
-        err = mark(x, &plain, &trees[i]);
+        err = querier_tree_mark(x, &plain, &trees[i]);
     }
     if (!err && is_table(x->ask))
         return sf_querier_functions_write_diff(x, x->ask, trees, false);
@@ -341,7 +342,7 @@ static enum sf_err answer_diff(struct sf_querier_work *x)
     if (!err)
         err = sf_flamebearer_double(&cut, x->req, &flame, &x->why);
     if (!err)
-        write_flame(&x->m, &flame, true);
+        querier_tree_write_flame(&x->m, &flame, true);
     return err;
 }
 
@@ -358,7 +359,7 @@ bool sf_querier_tree_spans(struct sf_call *call, struct sf_worker *worker)
 bool sf_querier_tree_profile(struct sf_call *call, struct sf_worker *worker)
 {
     return sf_querier_work_run(call, worker, SF_QUERIER_PROFILE, SF_QUERIER_TIMES_REQUIRED,
-                               write_profile);
+                               querier_tree_write_profile);
 }
 bool sf_querier_tree_diff(struct sf_call *call, struct sf_worker *worker)
 {

@@ -13,13 +13,13 @@ enum { BODY_MAX = 1 << 20 };
 
 /* ---- the query ---- */
 
-static int by_span(const void *a, const void *b)
+static int querier_work_by_span(const void *a, const void *b)
 {
     sf_span_id x = *(const sf_span_id *)a, y = *(const sf_span_id *)b;
     return x < y ? -1 : x > y;
 }
 
-static int by_trace(const void *a, const void *b)
+static int querier_work_by_trace(const void *a, const void *b)
 {
     return sf_trace_id_cmp(*(const sf_trace_id *)a, *(const sf_trace_id *)b);
 }
@@ -62,9 +62,9 @@ enum sf_err sf_querier_work_query(struct sf_querier_ask *a, enum sf_querier_time
     if (err)
         return err;
     if (a->n_spans)
-        qsort(a->spans, a->n_spans, sizeof(*a->spans), by_span);
+        qsort(a->spans, a->n_spans, sizeof(*a->spans), querier_work_by_span);
     if (a->n_traces)
-        qsort(a->traces, a->n_traces, sizeof(*a->traces), by_trace);
+        qsort(a->traces, a->n_traces, sizeof(*a->traces), querier_work_by_trace);
     *out = query;
     return SF_OK;
 }
@@ -122,7 +122,7 @@ static enum sf_err give_id(struct sf_querier_work *x, sf_str body)
 }
 
 /* Puts the query behind an id in place of the one that only names it. */
-static enum sf_err recall(struct sf_querier_work *x, enum sf_querier_method method)
+static enum sf_err querier_work_recall(struct sf_querier_work *x, enum sf_querier_method method)
 {
     sf_str id = x->ask->request_id, body = SF_STR_NONE;
     bool is_json = sf_str_starts(id, JSON_ID);
@@ -161,7 +161,7 @@ bool sf_querier_work_run(struct sf_call *call, struct sf_worker *worker,
     if (x.ask)
         count_unknown(&x);
     if (!err && x.ask->request_id.len)
-        err = recall(&x, method);
+        err = querier_work_recall(&x, method);
     if (!err)
         err = sf_querier_work_query(x.ask, times, &x.query, &x.why);
     if (!err)

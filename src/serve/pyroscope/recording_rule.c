@@ -12,7 +12,7 @@ static const sf_str PREFIX = SF_STR("profiles_recorded_");
 
 /* ---- reading ---- */
 
-static enum sf_err too_many(const char *what, int most, struct sf_why *why)
+static enum sf_err recording_rule_too_many(const char *what, int most, struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_INPUT, "invalid request: more than %d %s", most, what);
 }
@@ -20,7 +20,7 @@ static enum sf_err too_many(const char *what, int most, struct sf_why *why)
 static enum sf_err put_matcher(struct sf_recording_rule *r, sf_str text, struct sf_why *why)
 {
     if (r->n_matchers == SF_RULE_MATCHERS)
-        return too_many("matchers", SF_RULE_MATCHERS, why);
+        return recording_rule_too_many("matchers", SF_RULE_MATCHERS, why);
     r->matchers[r->n_matchers++] = text;
     return SF_OK;
 }
@@ -28,7 +28,7 @@ static enum sf_err put_matcher(struct sf_recording_rule *r, sf_str text, struct 
 static enum sf_err put_group(struct sf_recording_rule *r, sf_str text, struct sf_why *why)
 {
     if (r->n_groups == SF_RULE_GROUPS)
-        return too_many("labels to group by", SF_RULE_GROUPS, why);
+        return recording_rule_too_many("labels to group by", SF_RULE_GROUPS, why);
     r->groups[r->n_groups++] = text;
     return SF_OK;
 }
@@ -36,7 +36,7 @@ static enum sf_err put_group(struct sf_recording_rule *r, sf_str text, struct sf
 static enum sf_err put_label(struct sf_recording_rule *r, struct sf_label label, struct sf_why *why)
 {
     if (r->n_labels == SF_RULE_LABELS)
-        return too_many("external labels", SF_RULE_LABELS, why);
+        return recording_rule_too_many("external labels", SF_RULE_LABELS, why);
     r->labels[r->n_labels++] = label;
     return SF_OK;
 }
@@ -80,7 +80,7 @@ static enum sf_err read_filter_json(struct sf_json *j, struct sf_recording_rule 
     return err;
 }
 
-static struct sf_label read_label_json(struct sf_json *j)
+static struct sf_label recording_rule_read_label_json(struct sf_json *j)
 {
     struct sf_label label = {0};
     sf_str key;
@@ -112,7 +112,7 @@ static enum sf_err read_list_json(struct sf_json *j, enum list list, struct sf_r
     while (!err && sf_json_item(j))
         err = list == MATCHERS ? put_matcher(r, sf_json_str(j), why)
               : list == GROUPS ? put_group(r, sf_json_str(j), why)
-                               : put_label(r, read_label_json(j), why);
+                               : put_label(r, recording_rule_read_label_json(j), why);
     return err;
 }
 
@@ -121,8 +121,8 @@ static bool is_either(sf_str key, const char *a, const char *b)
     return sf_str_eq(key, sf_str_from(a)) || sf_str_eq(key, sf_str_from(b));
 }
 
-static enum sf_err read_json(struct sf_json *j, bool is_line, struct sf_recording_rule *r,
-                             struct sf_why *why)
+static enum sf_err recording_rule_read_json(struct sf_json *j, bool is_line,
+                                            struct sf_recording_rule *r, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     sf_str key;
@@ -192,7 +192,8 @@ static enum sf_err read_filter_pb(struct sf_pb *pb, unsigned depth, struct sf_re
     return err;
 }
 
-static enum sf_err read_pb(struct sf_pb *pb, struct sf_recording_rule *r, struct sf_why *why)
+static enum sf_err recording_rule_read_pb(struct sf_pb *pb, struct sf_recording_rule *r,
+                                          struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     while (!err && sf_pb_next(pb)) {
@@ -231,20 +232,20 @@ enum sf_err sf_recording_rule_read(sf_str body, bool is_json, struct sf_arena *r
     *out = (struct sf_recording_rule){0};
     if (!is_json) {
         pb = sf_pb_init(sf_str_bytes(body));
-        err = read_pb(&pb, out, why);
+        err = recording_rule_read_pb(&pb, out, why);
         return err ? err : sf_pb_why(&pb, "request", why);
     }
     j = sf_arena_new(req, sizeof(*j));
     if (!j)
         return sf_no_room(why, "the rule");
     sf_json_init(j, body, req);
-    err = read_json(j, false, out, why);
+    err = recording_rule_read_json(j, false, out, why);
     return err ? err : sf_json_why(j, "request", why);
 }
 
 /* ---- checking ---- */
 
-static bool is_name(sf_str s, bool can_have_colons)
+static bool recording_rule_is_name(sf_str s, bool can_have_colons)
 {
     for (size_t i = 0; i < s.len; i++) {
         char c = s.p[i];
@@ -255,7 +256,7 @@ static bool is_name(sf_str s, bool can_have_colons)
     return s.len > 0 && s.len <= SF_RULE_NAME_LEN;
 }
 
-static bool is_letters(sf_str s)
+static bool recording_rule_is_letters(sf_str s)
 {
     for (size_t i = 0; i < s.len; i++) {
         if (!((s.p[i] >= 'a' && s.p[i] <= 'z') || (s.p[i] >= 'A' && s.p[i] <= 'Z')))
@@ -319,9 +320,9 @@ enum sf_err sf_recording_rule_check(const struct sf_recording_rule *r, struct sf
 {
     struct sf_buf faults = {0};
     enum sf_err err = SF_OK;
-    if (r->id.len && !is_letters(r->id))
+    if (r->id.len && !recording_rule_is_letters(r->id))
         add_fault(&faults, "id \"%.*s\" must match ^[a-zA-Z]+$ and have at most 64 letters", r->id);
-    if (!is_name(r->metric, true))
+    if (!recording_rule_is_name(r->metric, true))
         add_fault(&faults, "invalid metric name: %.*s", r->metric);
     else if (!sf_str_starts(r->metric, PREFIX))
         add_fault(&faults, "metric name must start with %.*s", PREFIX);
@@ -333,12 +334,12 @@ enum sf_err sf_recording_rule_check(const struct sf_recording_rule *r, struct sf
     if (!sf_utf8_is_valid(r->function))
         add_fault(&faults, "the function name is not UTF-8%.*s", SF_STR_NONE);
     for (size_t i = 0; i < r->n_groups; i++) {
-        if (!is_name(r->groups[i], false))
+        if (!recording_rule_is_name(r->groups[i], false))
             add_fault(&faults, "group_by label \"%.*s\" must match [a-zA-Z_][a-zA-Z0-9_]*",
                       r->groups[i]);
     }
     for (size_t i = 0; i < r->n_labels; i++) {
-        if (!is_name(r->labels[i].key, false))
+        if (!recording_rule_is_name(r->labels[i].key, false))
             add_fault(&faults, "external label \"%.*s\" must match [a-zA-Z_][a-zA-Z0-9_]*",
                       r->labels[i].key);
         if (!sf_utf8_is_valid(r->labels[i].val))
@@ -374,7 +375,7 @@ bool sf_recording_rule_is_same_sum(const struct sf_recording_rule *a,
 
 /* ---- writing ---- */
 
-static sf_str type_of(const struct sf_recording_rule *r, struct sf_arena *scratch)
+static sf_str recording_rule_type_of(const struct sf_recording_rule *r, struct sf_arena *scratch)
 {
     struct sf_label_selector selector;
     if (!sf_recording_rule_selector(r, scratch, &selector, NULL)) {
@@ -386,8 +387,8 @@ static sf_str type_of(const struct sf_recording_rule *r, struct sf_arena *scratc
     return SF_STR("unknown");
 }
 
-static void write_list(struct sf_message *m, uint32_t field, const char *key, const sf_str *list,
-                       size_t n)
+static void recording_rule_write_list(struct sf_message *m, uint32_t field, const char *key,
+                                      const sf_str *list, size_t n)
 {
     if (n == 0)
         return;
@@ -403,9 +404,9 @@ void sf_recording_rule_write(const struct sf_recording_rule *r, struct sf_arena 
     size_t outer, inner;
     sf_message_str(m, 1, "id", r->id);
     sf_message_str(m, 2, "metricName", r->metric);
-    sf_message_str(m, 3, "profileType", type_of(r, &scratch));
-    write_list(m, 4, "matchers", r->matchers, r->n_matchers);
-    write_list(m, 5, "groupBy", r->groups, r->n_groups);
+    sf_message_str(m, 3, "profileType", recording_rule_type_of(r, &scratch));
+    recording_rule_write_list(m, 4, "matchers", r->matchers, r->n_matchers);
+    recording_rule_write_list(m, 5, "groupBy", r->groups, r->n_groups);
     if (r->n_labels)
         sf_message_list(m, "externalLabels");
     for (size_t i = 0; i < r->n_labels; i++) {
@@ -445,6 +446,6 @@ bool sf_recording_rule_read_line(sf_str line, struct sf_arena *req, struct sf_re
     if (!j)
         return false;
     sf_json_init(j, line, req);
-    return !read_json(j, true, out, NULL) && sf_json_ok(j) && out->tenant.len && out->id.len &&
-           out->generation > 0 && !sf_recording_rule_check(out, *req, NULL);
+    return !recording_rule_read_json(j, true, out, NULL) && sf_json_ok(j) && out->tenant.len &&
+           out->id.len && out->generation > 0 && !sf_recording_rule_check(out, *req, NULL);
 }

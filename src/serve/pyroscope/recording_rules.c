@@ -31,9 +31,10 @@ bool sf_recording_rules_list_read(const struct sf_recording_entry *e, struct sf_
 }
 
 /* The place of a rule; n: there is none. `out` is what it says, in `req`. */
-static enum sf_err find(const struct sf_recording_rules *r, sf_str tenant, sf_str id,
-                        struct sf_arena *req, struct sf_recording_rule *out, size_t *out_at,
-                        struct sf_why *why)
+static enum sf_err recording_rules_find(const struct sf_recording_rules *r, sf_str tenant,
+                                        sf_str id, struct sf_arena *req,
+                                        struct sf_recording_rule *out, size_t *out_at,
+                                        struct sf_why *why)
 {
     for (size_t i = 0; i < r->n; i++) {
         struct sf_arena before = *req;
@@ -49,8 +50,8 @@ static enum sf_err find(const struct sf_recording_rules *r, sf_str tenant, sf_st
     return SF_OK;
 }
 
-static enum sf_err count(const struct sf_recording_rules *r, sf_str tenant, struct sf_arena scratch,
-                         size_t *out, struct sf_why *why)
+static enum sf_err recording_rules_count(const struct sf_recording_rules *r, sf_str tenant,
+                                         struct sf_arena scratch, size_t *out, struct sf_why *why)
 {
     *out = 0;
     for (size_t i = 0; i < r->n; i++) {
@@ -65,7 +66,7 @@ static enum sf_err count(const struct sf_recording_rules *r, sf_str tenant, stru
 
 /* ---- the files ---- */
 
-static enum sf_err save(struct sf_recording_rules *r, struct sf_why *why)
+static enum sf_err recording_rules_save(struct sf_recording_rules *r, struct sf_why *why)
 {
     struct sf_buf text = {0};
     enum sf_err err;
@@ -85,8 +86,8 @@ static char *copy_line(sf_str line)
     return p;
 }
 
-static enum sf_err read_file(struct sf_dir *dir, const char *name, struct sf_buf *out,
-                             struct sf_why *why)
+static enum sf_err recording_rules_read_file(struct sf_dir *dir, const char *name,
+                                             struct sf_buf *out, struct sf_why *why)
 {
     struct sf_file file = SF_FILE_NONE;
     enum sf_err err = sf_dir_open_read(dir, name, &file, why);
@@ -99,8 +100,8 @@ static enum sf_err read_file(struct sf_dir *dir, const char *name, struct sf_buf
 }
 
 /* Lines that cannot be read are left out and counted. */
-static enum sf_err load(struct sf_recording_rules *r, sf_str text, struct sf_arena scratch,
-                        size_t *n_bad, struct sf_why *why)
+static enum sf_err recording_rules_load(struct sf_recording_rules *r, sf_str text,
+                                        struct sf_arena scratch, size_t *n_bad, struct sf_why *why)
 {
     sf_str line;
     while (sf_str_split_next(&text, '\n', &line)) {
@@ -122,12 +123,12 @@ static enum sf_err load(struct sf_recording_rules *r, sf_str text, struct sf_are
 
 /* The file is kept for inspection, and what could be read takes its place: a server does not stay
  * away because of a rule. */
-static enum sf_err set_aside(struct sf_recording_rules *r, size_t n_bad, char notice[240],
-                             struct sf_why *why)
+static enum sf_err recording_rules_set_aside(struct sf_recording_rules *r, size_t n_bad,
+                                             char notice[240], struct sf_why *why)
 {
     enum sf_err err = sf_dir_rename(r->dir, rules_file, damaged_file, why);
     if (!err)
-        err = save(r, why);
+        err = recording_rules_save(r, why);
     if (!err)
         snprintf(notice, 240,
                  "rules: %zu of %zu lines of the file cannot be read and are left out; the file "
@@ -152,14 +153,14 @@ enum sf_err sf_recording_rules_open(struct sf_dir *dir, struct sf_recording_rule
     r->dir = dir;
     err = sf_arena_init(&scratch, (size_t)4 << 20) ? SF_OK : sf_no_memory(why, "the rules");
     if (!err)
-        err = read_file(dir, rules_file, &text, why);
+        err = recording_rules_read_file(dir, rules_file, &text, why);
     if (!err)
-        err = load(r, sf_buf_str(&text), scratch, &n_bad, why);
+        err = recording_rules_load(r, sf_buf_str(&text), scratch, &n_bad, why);
     if (!err && n_bad)
-        err = set_aside(r, n_bad, notice, why);
+        err = recording_rules_set_aside(r, n_bad, notice, why);
     sf_buf_reset(&text);
     if (!err)
-        err = read_file(dir, sf_recording_totals_file, &text, why);
+        err = recording_rules_read_file(dir, sf_recording_totals_file, &text, why);
     if (!err && sf_recording_totals_read(&r->totals, sf_buf_str(&text), scratch, &lost))
         snprintf(notice + strlen(notice), 240 - strlen(notice),
                  "%srules: the sums of recording rules are made anew from the store: %.100s: %.80s",
@@ -187,7 +188,8 @@ void sf_recording_rules_close(struct sf_recording_rules *r)
 /* ---- changes; with the lock ---- */
 
 /* Less than before always fits. */
-static bool fits(const struct sf_recording_rules *r, size_t at, size_t len, struct sf_why *why)
+static bool recording_rules_fits(const struct sf_recording_rules *r, size_t at, size_t len,
+                                 struct sf_why *why)
 {
     size_t all_len = len;
     if (at < r->n && len <= strlen(r->list[at].line))
@@ -200,9 +202,9 @@ static bool fits(const struct sf_recording_rules *r, size_t at, size_t len, stru
 }
 
 /* As it was when the file cannot be written: what is in memory is what is on the disk. */
-static enum sf_err put(struct sf_recording_rules *r, size_t at,
-                       const struct sf_recording_rule *rule, struct sf_arena scratch,
-                       struct sf_why *why)
+static enum sf_err recording_rules_put(struct sf_recording_rules *r, size_t at,
+                                       const struct sf_recording_rule *rule,
+                                       struct sf_arena scratch, struct sf_why *why)
 {
     struct sf_recording_entry before = {0};
     struct sf_buf line = {0};
@@ -213,7 +215,7 @@ static enum sf_err put(struct sf_recording_rules *r, size_t at,
     sf_buf_done(&line);
     if (!fresh)
         return sf_no_memory(why, "the rule");
-    if (!fits(r, at, strlen(fresh), why)) {
+    if (!recording_rules_fits(r, at, strlen(fresh), why)) {
         sf_heap_free(fresh);
         return SF_ERR_LIMIT;
     }
@@ -222,7 +224,7 @@ static enum sf_err put(struct sf_recording_rules *r, size_t at,
     else
         r->n++;
     r->list[at].line = fresh;
-    err = save(r, why);
+    err = recording_rules_save(r, why);
     if (!err) {
         sf_heap_free(before.line);
         return SF_OK;
@@ -234,13 +236,14 @@ static enum sf_err put(struct sf_recording_rules *r, size_t at,
     return err;
 }
 
-static enum sf_err take_out(struct sf_recording_rules *r, size_t at, struct sf_why *why)
+static enum sf_err recording_rules_take_out(struct sf_recording_rules *r, size_t at,
+                                            struct sf_why *why)
 {
     struct sf_recording_entry before = r->list[at];
     enum sf_err err;
     memmove(&r->list[at], &r->list[at + 1], (r->n - at - 1) * sizeof(before));
     r->n--;
-    err = save(r, why);
+    err = recording_rules_save(r, why);
     if (!err) {
         sf_heap_free(before.line);
         return SF_OK;
@@ -272,8 +275,8 @@ static bool send_rule(struct sf_call *call, const struct sf_recording_rule *rule
 }
 
 /* The id of a get or a delete: field 1. */
-static enum sf_err read_id(struct sf_call *call, struct sf_arena *req, sf_str *out,
-                           struct sf_why *why)
+static enum sf_err recording_rules_read_id(struct sf_call *call, struct sf_arena *req, sf_str *out,
+                                           struct sf_why *why)
 {
     struct sf_recording_rule ask = {0};
     sf_str body;
@@ -295,11 +298,12 @@ static enum sf_err no_rule(sf_str id, struct sf_why *why)
 }
 
 /* The rule that a call names; NOT_FOUND when there is none. */
-static enum sf_err find_known(const struct sf_recording_rules *r, sf_str tenant, sf_str id,
-                              struct sf_arena *req, struct sf_recording_rule *out, size_t *out_at,
-                              struct sf_why *why)
+static enum sf_err recording_rules_find_known(const struct sf_recording_rules *r, sf_str tenant,
+                                              sf_str id, struct sf_arena *req,
+                                              struct sf_recording_rule *out, size_t *out_at,
+                                              struct sf_why *why)
 {
-    enum sf_err err = find(r, tenant, id, req, out, out_at, why);
+    enum sf_err err = recording_rules_find(r, tenant, id, req, out, out_at, why);
     return !err && *out_at == r->n ? no_rule(id, why) : err;
 }
 
@@ -313,10 +317,10 @@ bool sf_recording_rules_get(struct sf_call *call, struct sf_worker *worker)
     enum sf_err err;
     if (!sf_connect_admit(call))
         return true;
-    err = read_id(call, &worker->arena, &id, &why);
+    err = recording_rules_read_id(call, &worker->arena, &id, &why);
     if (!err) {
         sf_mutex_lock(&r->lock);
-        err = find_known(r, call->tenant, id, &worker->arena, &rule, &at, &why);
+        err = recording_rules_find_known(r, call->tenant, id, &worker->arena, &rule, &at, &why);
         sf_mutex_unlock(&r->lock);
     }
     return err ? sf_call_fail(call, err, &why) : send_rule(call, &rule, worker->arena);
@@ -360,7 +364,7 @@ bool sf_recording_rules_list(struct sf_call *call, struct sf_worker *worker)
     return true;
 }
 
-static void make_id(char out[NEW_ID_LEN])
+static void recording_rules_make_id(char out[NEW_ID_LEN])
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     for (size_t i = 0; i < NEW_ID_LEN; i++)
@@ -368,8 +372,8 @@ static void make_id(char out[NEW_ID_LEN])
 }
 
 /* External labels are written to disk and exposed on /metrics: without secrets. */
-static enum sf_err redact(struct sf_call *call, struct sf_arena *req,
-                          struct sf_recording_rule *rule, struct sf_why *why)
+static enum sf_err recording_rules_redact(struct sf_call *call, struct sf_arena *req,
+                                          struct sf_recording_rule *rule, struct sf_why *why)
 {
     const struct sf_redactor *redactor = call->service->intake.redactor;
     enum sf_err err = SF_OK;
@@ -394,14 +398,14 @@ static enum sf_err upsert(struct sf_recording_rules *r, struct sf_recording_rule
 {
     struct sf_recording_rule before;
     size_t at = 0, n = 0;
-    enum sf_err err = find(r, rule->tenant, rule->id, req, &before, &at, why);
+    enum sf_err err = recording_rules_find(r, rule->tenant, rule->id, req, &before, &at, why);
     bool is_new = at == r->n;
     if (!err && !is_new && rule->generation != before.generation) {
         *out = CONFLICT;
         return SF_OK;
     }
     if (!err && is_new)
-        err = count(r, rule->tenant, *req, &n, why);
+        err = recording_rules_count(r, rule->tenant, *req, &n, why);
     if (!err && is_new && (n >= SF_LIMIT_TENANT_RULES || r->n == SF_LIMIT_RULES)) {
         *out = EXHAUSTED;
         return SF_OK;
@@ -411,7 +415,7 @@ static enum sf_err upsert(struct sf_recording_rules *r, struct sf_recording_rule
     rule->generation = is_new ? 1 : before.generation + 1;
     rule->since_ns = is_new || !sf_recording_rule_is_same_sum(&before, rule) ? sf_clock_wall_ns()
                                                                              : before.since_ns;
-    err = put(r, at, rule, *req, why);
+    err = recording_rules_put(r, at, rule, *req, why);
     if (!err && (is_new || rule->since_ns != before.since_ns))
         sf_recording_totals_remove(&r->totals, rule->tenant, rule->id);
     return err;
@@ -435,11 +439,11 @@ bool sf_recording_rules_upsert(struct sf_call *call, struct sf_worker *worker)
     if (!err)
         err = sf_recording_rule_check(&rule, worker->arena, &why);
     if (!err)
-        err = redact(call, &worker->arena, &rule, &why);
+        err = recording_rules_redact(call, &worker->arena, &rule, &why);
     if (!err) {
         rule.tenant = call->tenant;
         if (rule.id.len == 0) {
-            make_id(id);
+            recording_rules_make_id(id);
             rule.id = (sf_str){id, NEW_ID_LEN};
         }
         sf_mutex_lock(&r->lock);
@@ -470,12 +474,12 @@ bool sf_recording_rules_delete(struct sf_call *call, struct sf_worker *worker)
     enum sf_err err;
     if (!sf_connect_admit(call))
         return true;
-    err = read_id(call, &worker->arena, &id, &why);
+    err = recording_rules_read_id(call, &worker->arena, &id, &why);
     if (!err) {
         sf_mutex_lock(&r->lock);
-        err = find_known(r, call->tenant, id, &worker->arena, &rule, &at, &why);
+        err = recording_rules_find_known(r, call->tenant, id, &worker->arena, &rule, &at, &why);
         if (!err)
-            err = take_out(r, at, &why);
+            err = recording_rules_take_out(r, at, &why);
         if (!err)
             sf_recording_totals_remove(&r->totals, call->tenant, id);
         sf_mutex_unlock(&r->lock);

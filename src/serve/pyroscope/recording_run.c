@@ -38,9 +38,9 @@ struct sums {
     uint32_t tenants[SF_TENANTS_MAX];
 };
 
-static enum sf_err ask(struct pass *p, const struct sf_recording_rule *rule, struct sums *x,
-                       int64_t from_ns, int64_t to_ns, struct sf_prof_points *out,
-                       struct sf_why *why)
+static enum sf_err recording_run_ask(struct pass *p, const struct sf_recording_rule *rule,
+                                     struct sums *x, int64_t from_ns, int64_t to_ns,
+                                     struct sf_prof_points *out, struct sf_why *why)
 {
     struct sf_store *store = atomic_load(&p->service->store);
     struct sf_prof_query query = {.match = x->selector.list,
@@ -55,8 +55,8 @@ static enum sf_err ask(struct pass *p, const struct sf_recording_rule *rule, str
                                    &x->q, out, why);
 }
 
-static enum sf_err prepare(struct pass *p, const struct sf_recording_rule *rule, struct sums *x,
-                           struct sf_why *why)
+static enum sf_err recording_run_prepare(struct pass *p, const struct sf_recording_rule *rule,
+                                         struct sums *x, struct sf_why *why)
 {
     struct sf_stack_term term = {rule->function, SF_STACK_HAS};
     struct sf_stack_ask stacks = {.terms = &term, .n_terms = rule->function.len ? 1 : 0};
@@ -71,9 +71,10 @@ static enum sf_err prepare(struct pass *p, const struct sf_recording_rule *rule,
 }
 
 /* Puts what was found in its place, unless the rule has changed since. */
-static enum sf_err apply(struct pass *p, const struct sf_recording_rule *rule, int64_t closed_ns,
-                         const struct sf_prof_points *closed, const struct sf_prof_points *open,
-                         const struct sf_unread *unread, struct sf_why *why)
+static enum sf_err recording_run_apply(struct pass *p, const struct sf_recording_rule *rule,
+                                       int64_t closed_ns, const struct sf_prof_points *closed,
+                                       const struct sf_prof_points *open,
+                                       const struct sf_unread *unread, struct sf_why *why)
 {
     struct sf_recording_totals *t = &p->rules->totals;
     struct sf_recording_total *total;
@@ -98,22 +99,24 @@ static enum sf_err apply(struct pass *p, const struct sf_recording_rule *rule, i
 }
 
 /* One step: closes [closed, next), and when that is all, sums what is open. */
-static enum sf_err step(struct pass *p, const struct sf_recording_rule *rule, int64_t closed_ns,
-                        int64_t next_ns, bool is_last, struct sf_why *why)
+static enum sf_err recording_run_step(struct pass *p, const struct sf_recording_rule *rule,
+                                      int64_t closed_ns, int64_t next_ns, bool is_last,
+                                      struct sf_why *why)
 {
     struct sf_prof_points closed, open;
     struct sums x = {0};
     enum sf_err err;
     sf_query_turn_open_own(p->service, rule->tenant, p->worker,
                            sf_clock_mono_ns() + p->service->query_ns, p->is_stopping);
-    err = prepare(p, rule, &x, why);
+    err = recording_run_prepare(p, rule, &x, why);
     if (!err)
-        err = ask(p, rule, &x, closed_ns, next_ns, &closed, why);
+        err = recording_run_ask(p, rule, &x, closed_ns, next_ns, &closed, why);
     if (!err) /* what is ahead of our clock by a little is open too */
-        err = ask(p, rule, &x, next_ns, is_last ? p->now_ns + AHEAD_NS : next_ns, &open, why);
+        err = recording_run_ask(p, rule, &x, next_ns, is_last ? p->now_ns + AHEAD_NS : next_ns,
+                                &open, why);
     sf_stack_filter_free(x.stacks);
     err = sf_query_turn_close_own(p->worker, err, why);
-    return err ? err : apply(p, rule, next_ns, &closed, &open, &x.unread, why);
+    return err ? err : recording_run_apply(p, rule, next_ns, &closed, &open, &x.unread, why);
 }
 
 static bool is_too_much(enum sf_err err)
@@ -132,7 +135,8 @@ static void say_failed(struct pass *p, const struct sf_recording_rule *rule,
                    why->text);
 }
 
-static void evaluate(struct pass *p, const struct sf_recording_rule *rule, int64_t closed_ns)
+static void recording_run_evaluate(struct pass *p, const struct sf_recording_rule *rule,
+                                   int64_t closed_ns)
 {
     int64_t piece_ns = PIECE_NS, end_ns = sf_sub_sat_i64(p->now_ns, LATE_NS);
     struct sf_arena as_it_was = p->worker->arena;
@@ -142,7 +146,7 @@ static void evaluate(struct pass *p, const struct sf_recording_rule *rule, int64
                                                           : end_ns;
         bool is_last = next_ns >= end_ns;
         struct sf_why why = {0};
-        enum sf_err err = step(p, rule, closed_ns, next_ns, is_last, &why);
+        enum sf_err err = recording_run_step(p, rule, closed_ns, next_ns, is_last, &why);
         p->worker->arena = as_it_was;
         if (is_too_much(err) && next_ns - closed_ns > LEAST_NS) {
             piece_ns = (next_ns - closed_ns) / 2;
@@ -153,7 +157,7 @@ static void evaluate(struct pass *p, const struct sf_recording_rule *rule, int64
         if (is_too_much(err) && next_ns > closed_ns) {
             struct sf_prof_points none = {0};
             say_failed(p, rule, &why, "a minute of profiles is left out");
-            if (apply(p, rule, next_ns, &none, &none, &(struct sf_unread){0}, &why))
+            if (recording_run_apply(p, rule, next_ns, &none, &none, &(struct sf_unread){0}, &why))
                 return;
         } else if (err) {
             say_failed(p, rule, &why, "not evaluated");
@@ -247,7 +251,7 @@ void sf_recording_run(struct sf_service *s, struct sf_worker *worker, int64_t no
         sf_mutex_unlock(&p.rules->lock);
         if (!is_ok)
             break;
-        evaluate(&p, &rule, closed_ns);
+        recording_run_evaluate(&p, &rule, closed_ns);
     }
     save_totals(&p);
     sf_arena_release(&worker->arena);

@@ -49,7 +49,7 @@ struct sf_recording_total *sf_recording_totals_find(struct sf_recording_totals *
     return NULL;
 }
 
-static char *copy_text(sf_str text)
+static char *recording_totals_copy_text(sf_str text)
 {
     char *p = sf_heap_new(text.len + 1);
     if (p && text.len)
@@ -60,8 +60,9 @@ static char *copy_text(sf_str text)
 struct sf_recording_total *sf_recording_totals_add(struct sf_recording_totals *t, sf_str tenant,
                                                    sf_str id, int64_t closed_ns)
 {
-    struct sf_recording_total one = {
-        .tenant = copy_text(tenant), .id = copy_text(id), .closed_ns = closed_ns};
+    struct sf_recording_total one = {.tenant = recording_totals_copy_text(tenant),
+                                     .id = recording_totals_copy_text(id),
+                                     .closed_ns = closed_ns};
     struct sf_recording_total *list = t->list;
     if (t->n == t->cap) {
         list = sf_heap_grow(t->list, t->cap + 16u, sizeof(*list));
@@ -91,13 +92,13 @@ void sf_recording_totals_remove(struct sf_recording_totals *t, sf_str tenant, sf
 
 /* ---- labels of a series: u32 length and bytes, of a name and its value in turn ---- */
 
-static void add_text(struct sf_buf *out, sf_str s)
+static void recording_totals_add_text(struct sf_buf *out, sf_str s)
 {
     sf_buf_add_u32le(out, (uint32_t)s.len);
     sf_buf_add_str(out, s);
 }
 
-static sf_str next_text(const uint8_t **at)
+static sf_str recording_totals_next_text(const uint8_t **at)
 {
     uint32_t len = sf_load_u32le(*at);
     sf_str s = {(const char *)*at + 4, len};
@@ -105,7 +106,8 @@ static sf_str next_text(const uint8_t **at)
     return s;
 }
 
-static struct sf_recording_series *find_series(struct sf_recording_total *total, sf_bytes labels)
+static struct sf_recording_series *recording_totals_find_series(struct sf_recording_total *total,
+                                                                sf_bytes labels)
 {
     for (uint32_t i = 0; i < total->n; i++) {
         struct sf_recording_series *s = &total->list[i];
@@ -117,8 +119,9 @@ static struct sf_recording_series *find_series(struct sf_recording_total *total,
 }
 
 /* NULL and no fault: there are as many as there may be. */
-static enum sf_err add_series(struct sf_recording_totals *t, struct sf_recording_total *total,
-                              sf_bytes labels, struct sf_recording_series **out, struct sf_why *why)
+static enum sf_err recording_totals_add_series(struct sf_recording_totals *t,
+                                               struct sf_recording_total *total, sf_bytes labels,
+                                               struct sf_recording_series **out, struct sf_why *why)
 {
     struct sf_recording_series one = {.labels_len = (uint32_t)labels.len};
     *out = NULL;
@@ -147,33 +150,37 @@ static enum sf_err add_series(struct sf_recording_totals *t, struct sf_recording
 
 /* ---- passes ---- */
 
-static enum sf_err find_or_add(struct sf_recording_totals *t, struct sf_recording_total *total,
-                               const struct sf_label_sets *sets, uint32_t set, struct sf_buf *room,
-                               struct sf_recording_series **out, struct sf_why *why)
+static enum sf_err recording_totals_find_or_add(struct sf_recording_totals *t,
+                                                struct sf_recording_total *total,
+                                                const struct sf_label_sets *sets, uint32_t set,
+                                                struct sf_buf *room,
+                                                struct sf_recording_series **out,
+                                                struct sf_why *why)
 {
     sf_buf_reset(room);
     for (uint32_t i = set ? sets->ends[set - 1] : 0; i < sets->ends[set]; i++) {
         if (sets->labels[i].val.len == 0)
             continue;
-        add_text(room, sets->labels[i].key);
-        add_text(room, sets->labels[i].val);
+        recording_totals_add_text(room, sets->labels[i].key);
+        recording_totals_add_text(room, sets->labels[i].val);
     }
     if (!sf_buf_ok(room))
         return sf_no_memory(why, "a recorded series");
-    *out = find_series(total, sf_buf_bytes(room));
-    return *out ? SF_OK : add_series(t, total, sf_buf_bytes(room), out, why);
+    *out = recording_totals_find_series(total, sf_buf_bytes(room));
+    return *out ? SF_OK : recording_totals_add_series(t, total, sf_buf_bytes(room), out, why);
 }
 
-static enum sf_err add_points(struct sf_recording_totals *t, struct sf_recording_total *total,
-                              const struct sf_prof_points *points, bool is_closed,
-                              struct sf_why *why)
+static enum sf_err recording_totals_add_points(struct sf_recording_totals *t,
+                                               struct sf_recording_total *total,
+                                               const struct sf_prof_points *points, bool is_closed,
+                                               struct sf_why *why)
 {
     struct sf_buf room = {0};
     enum sf_err err = SF_OK;
     for (uint32_t i = 0; !err && i < points->n_points; i++) {
         const struct sf_prof_point *p = &points->points[i];
         struct sf_recording_series *s = NULL;
-        err = find_or_add(t, total, &points->groups, p->group, &room, &s, why);
+        err = recording_totals_find_or_add(t, total, &points->groups, p->group, &room, &s, why);
         if (!s)
             continue;
         if (is_closed)
@@ -195,9 +202,9 @@ enum sf_err sf_recording_totals_apply(struct sf_recording_totals *t,
     enum sf_err err;
     for (uint32_t i = 0; i < total->n; i++)
         total->list[i].open = 0;
-    err = add_points(t, total, closed, true, why);
+    err = recording_totals_add_points(t, total, closed, true, why);
     if (!err)
-        err = add_points(t, total, open, false, why);
+        err = recording_totals_add_points(t, total, open, false, why);
     t->is_changed |= total->closed_ns != closed_ns;
     total->closed_ns = closed_ns;
     for (uint32_t i = total->n; i-- > 0;) {
@@ -226,7 +233,7 @@ struct shown {
 };
 
 /* The first of a name is the one that counts; a family must not have it twice. */
-static void show(struct shown *x, sf_str name, sf_str val)
+static void recording_totals_show(struct shown *x, sf_str name, sf_str val)
 {
     for (size_t i = 0; i < x->n; i++) {
         if (sf_str_eq(sf_str_from(x->names[i]), name))
@@ -248,16 +255,16 @@ void sf_recording_totals_render_one(const struct sf_recording_total *total,
         const struct sf_recording_series *s = &total->list[i];
         const uint8_t *at = s->labels;
         struct shown x = {.n = 0};
-        show(&x, SF_STR("profiles_rule_id"), rule->id);
+        recording_totals_show(&x, SF_STR("profiles_rule_id"), rule->id);
         if (tenant.len)
-            show(&x, SF_STR("tenant"), tenant);
+            recording_totals_show(&x, SF_STR("tenant"), tenant);
         while (at < s->labels + s->labels_len) {
-            sf_str name = next_text(&at);
-            show(&x, name, next_text(&at));
+            sf_str name = recording_totals_next_text(&at);
+            recording_totals_show(&x, name, recording_totals_next_text(&at));
         }
         for (size_t k = 0; k < rule->n_labels; k++) {
             if (!sf_str_eq(rule->labels[k].key, SF_STR("__name__")))
-                show(&x, rule->labels[k].key, rule->labels[k].val);
+                recording_totals_show(&x, rule->labels[k].key, rule->labels[k].val);
         }
         sf_exposition_u64(e, x.labels, x.n, (uint64_t)s->shown);
     }
@@ -285,7 +292,7 @@ void sf_recording_totals_write(const struct sf_recording_totals *t, struct sf_bu
             sf_json_write_key(&w, SF_STR("labels"));
             sf_json_write_array(&w);
             while (at < s->labels + s->labels_len)
-                sf_json_write_str(&w, next_text(&at));
+                sf_json_write_str(&w, recording_totals_next_text(&at));
             sf_json_write_array_end(&w);
             sf_json_write_key(&w, SF_STR("closed"));
             sf_json_write_i64(&w, s->closed);
@@ -308,7 +315,7 @@ struct line {
     bool is_series;
 };
 
-static bool read_line(struct sf_json *j, struct line *out)
+static bool recording_totals_read_line(struct sf_json *j, struct line *out)
 {
     sf_str key;
     if (!sf_json_object(j))
@@ -329,7 +336,7 @@ static bool read_line(struct sf_json *j, struct line *out)
         else if (sf_str_eq(key, SF_STR("labels")) && sf_json_array(j)) {
             out->is_series = true;
             while (sf_json_item(j)) {
-                add_text(&out->labels, sf_json_str(j));
+                recording_totals_add_text(&out->labels, sf_json_str(j));
                 out->n_labels++;
             }
         } else {
@@ -340,8 +347,9 @@ static bool read_line(struct sf_json *j, struct line *out)
            (out->is_series || (out->tenant.len && out->rule.len));
 }
 
-static enum sf_err take_line(struct sf_recording_totals *t, const struct line *line,
-                             struct sf_recording_total **total, struct sf_why *why)
+static enum sf_err recording_totals_take_line(struct sf_recording_totals *t,
+                                              const struct line *line,
+                                              struct sf_recording_total **total, struct sf_why *why)
 {
     struct sf_recording_series *s = NULL;
     enum sf_err err;
@@ -351,7 +359,7 @@ static enum sf_err take_line(struct sf_recording_totals *t, const struct line *l
     }
     if (!*total || line->series.shown < 0)
         return sf_fail(why, SF_ERR_CORRUPT, "a series without a rule");
-    err = add_series(t, *total, sf_buf_bytes(&line->labels), &s, why);
+    err = recording_totals_add_series(t, *total, sf_buf_bytes(&line->labels), &s, why);
     if (s) {
         s->closed = line->series.closed;
         s->shown = line->series.shown;
@@ -380,8 +388,9 @@ enum sf_err sf_recording_totals_read(struct sf_recording_totals *t, sf_str text,
             break;
         }
         sf_json_init(j, line, &room);
-        err = read_line(j, &one) ? take_line(&fresh, &one, &total, why)
-                                 : sf_fail(why, SF_ERR_CORRUPT, "line %zu cannot be read", n);
+        err = recording_totals_read_line(j, &one)
+                  ? recording_totals_take_line(&fresh, &one, &total, why)
+                  : sf_fail(why, SF_ERR_CORRUPT, "line %zu cannot be read", n);
         sf_buf_done(&one.labels);
     }
     if (err) {

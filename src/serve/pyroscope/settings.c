@@ -45,7 +45,7 @@ static sf_str copy_to(char **at, sf_str text)
     return out;
 }
 
-static bool make(const struct setting *from, struct setting *out)
+static bool settings_make(const struct setting *from, struct setting *out)
 {
     char *p = sf_heap_new(from->tenant.len + from->name.len + from->value.len + 1);
     if (!p)
@@ -57,13 +57,13 @@ static bool make(const struct setting *from, struct setting *out)
     return true;
 }
 
-static void drop(struct setting *s)
+static void settings_drop(struct setting *s)
 {
     sf_heap_free((char *)s->tenant.p);
     *s = (struct setting){0};
 }
 
-static size_t find(const struct sf_pyroscope_settings *s, sf_str tenant, sf_str name)
+static size_t settings_find(const struct sf_pyroscope_settings *s, sf_str tenant, sf_str name)
 {
     size_t i = 0;
     while (i < s->n && !(sf_str_eq(s->list[i].tenant, tenant) && sf_str_eq(s->list[i].name, name)))
@@ -73,7 +73,7 @@ static size_t find(const struct sf_pyroscope_settings *s, sf_str tenant, sf_str 
 
 /* ---- the file ---- */
 
-static void write_line(struct sf_buf *out, const struct setting *s)
+static void settings_write_line(struct sf_buf *out, const struct setting *s)
 {
     struct sf_json_writer w = sf_json_writer_init(out);
     sf_json_write_object(&w);
@@ -86,19 +86,19 @@ static void write_line(struct sf_buf *out, const struct setting *s)
     sf_buf_add_u8(out, '\n');
 }
 
-static enum sf_err save(struct sf_pyroscope_settings *s, struct sf_why *why)
+static enum sf_err settings_save(struct sf_pyroscope_settings *s, struct sf_why *why)
 {
     struct sf_buf text = {0};
     enum sf_err err;
     for (size_t i = 0; i < s->n; i++)
-        write_line(&text, &s->list[i]);
+        settings_write_line(&text, &s->list[i]);
     err = sf_buf_ok(&text) ? sf_dir_replace(s->dir, file_name, sf_buf_bytes(&text), why)
                            : sf_fail(why, SF_ERR_NOMEM, "settings: no memory");
     sf_buf_done(&text);
     return err;
 }
 
-static bool read_line(struct sf_json *j, struct setting *out)
+static bool settings_read_line(struct sf_json *j, struct setting *out)
 {
     sf_str key;
     if (!sf_json_object(j))
@@ -119,8 +119,8 @@ static bool read_line(struct sf_json *j, struct setting *out)
 }
 
 /* Lines that cannot be read are left out and counted. */
-static enum sf_err load(struct sf_pyroscope_settings *s, sf_str text, struct sf_arena *req,
-                        size_t *n_bad, struct sf_why *why)
+static enum sf_err settings_load(struct sf_pyroscope_settings *s, sf_str text, struct sf_arena *req,
+                                 size_t *n_bad, struct sf_why *why)
 {
     sf_str line;
     while (sf_str_split_next(&text, '\n', &line)) {
@@ -130,11 +130,11 @@ static enum sf_err load(struct sf_pyroscope_settings *s, sf_str text, struct sf_
         if (line.len == 0)
             continue;
         sf_json_init(&j, line, &scratch);
-        if (!read_line(&j, &one) || s->n == SF_LIMIT_SETTINGS) {
+        if (!settings_read_line(&j, &one) || s->n == SF_LIMIT_SETTINGS) {
             ++*n_bad;
             continue;
         }
-        if (!make(&one, &s->list[s->n]))
+        if (!settings_make(&one, &s->list[s->n]))
             return sf_fail(why, SF_ERR_NOMEM, "settings: no memory");
         s->n++;
     }
@@ -143,12 +143,12 @@ static enum sf_err load(struct sf_pyroscope_settings *s, sf_str text, struct sf_
 
 /* A server does not stay away because of a reader's preferences: the file is kept for inspection,
  * and what could be read takes its place. */
-static enum sf_err set_aside(struct sf_pyroscope_settings *s, size_t n_bad, struct sf_why *said,
-                             struct sf_why *why)
+static enum sf_err settings_set_aside(struct sf_pyroscope_settings *s, size_t n_bad,
+                                      struct sf_why *said, struct sf_why *why)
 {
     enum sf_err err = sf_dir_rename(s->dir, file_name, damaged_name, why);
     if (!err)
-        err = save(s, why);
+        err = settings_save(s, why);
     if (!err)
         sf_fail(said, SF_ERR_CORRUPT,
                 "settings: %zu of %zu lines of the file cannot be read and are left out; the file "
@@ -177,12 +177,13 @@ enum sf_err sf_settings_open(struct sf_dir *dir, struct sf_pyroscope_settings **
         err = SF_OK;
     sf_file_close(&file);
     if (!err && text.len)
-        err = sf_arena_init(&req, (size_t)FILE_MAX) ? load(s, sf_buf_str(&text), &req, &n_bad, why)
-                                                    : sf_fail(why, SF_ERR_NOMEM, "no memory");
+        err = sf_arena_init(&req, (size_t)FILE_MAX)
+                  ? settings_load(s, sf_buf_str(&text), &req, &n_bad, why)
+                  : sf_fail(why, SF_ERR_NOMEM, "no memory");
     sf_arena_done(&req);
     sf_buf_done(&text);
     if (!err && n_bad)
-        err = set_aside(s, n_bad, said, why);
+        err = settings_set_aside(s, n_bad, said, why);
     if (err)
         sf_settings_close(s);
     else
@@ -195,7 +196,7 @@ void sf_settings_close(struct sf_pyroscope_settings *s)
     if (!s)
         return;
     for (size_t i = 0; i < s->n; i++)
-        drop(&s->list[i]);
+        settings_drop(&s->list[i]);
     sf_mutex_done(&s->lock);
     sf_heap_free(s);
 }
@@ -246,8 +247,8 @@ static void read_setting_pb(struct sf_pb *pb, bool is_inside, struct setting *ou
 
 /* A setting is written to the disk as spans are: without secrets. What is requested by name is
  * changed the same way, so that it is found. */
-static enum sf_err redact(struct sf_call *call, struct sf_arena *req, struct setting *one,
-                          struct sf_why *why)
+static enum sf_err settings_redact(struct sf_call *call, struct sf_arena *req, struct setting *one,
+                                   struct sf_why *why)
 {
     const struct sf_redactor *redactor = call->service->intake.redactor;
     struct sf_attr attr = {one->name, {.type = SF_VALUE_STR, .str = one->value}};
@@ -288,7 +289,7 @@ static enum sf_err read_setting(struct sf_call *call, struct sf_arena *req, bool
                       "most %d",
                       MAX_NAME, SF_LIMIT_SETTING_LEN);
     if (!err)
-        err = redact(call, req, out, why);
+        err = settings_redact(call, req, out, why);
     out->tenant = call->tenant;
     return err;
 }
@@ -300,8 +301,8 @@ static void write_setting(struct sf_message *m, const struct setting *s)
     sf_message_i64(m, 3, "modifiedAt", s->modified_ms);
 }
 
-static bool finish(struct sf_call *call, struct sf_message *m, enum sf_err err,
-                   const struct sf_why *why)
+static bool settings_finish(struct sf_call *call, struct sf_message *m, enum sf_err err,
+                            const struct sf_why *why)
 {
     sf_message_close(m);
     if (!err && !sf_buf_ok(m->out))
@@ -335,32 +336,32 @@ bool sf_settings_get(struct sf_call *call, __attribute__((unused)) struct sf_wor
     sf_mutex_unlock(&s->lock);
     if (has_any)
         sf_message_list_end(&m);
-    return finish(call, &m, SF_OK, NULL);
+    return settings_finish(call, &m, SF_OK, NULL);
 }
 
 /* A page that was open for longer than another must not undo what that one wrote. */
 static bool is_newer(const struct sf_pyroscope_settings *s, const struct setting *one)
 {
-    size_t at = find(s, one->tenant, one->name);
+    size_t at = settings_find(s, one->tenant, one->name);
     return at == s->n || one->modified_ms >= s->list[at].modified_ms;
 }
 
-static size_t len_of(const struct setting *one)
+static size_t settings_len_of(const struct setting *one)
 {
     return one->tenant.len + one->name.len + one->value.len;
 }
 
 /* Is there space for it at this place, beside those of its tenant and of all? Less than before
  * always fits. */
-static bool fits(const struct sf_pyroscope_settings *s, const struct setting *one, size_t at,
-                 struct sf_why *why)
+static bool settings_fits(const struct sf_pyroscope_settings *s, const struct setting *one,
+                          size_t at, struct sf_why *why)
 {
-    size_t n_own = 0, own_len = len_of(one), all_len = own_len;
-    if (at < s->n && len_of(one) <= len_of(&s->list[at]))
+    size_t n_own = 0, own_len = settings_len_of(one), all_len = own_len;
+    if (at < s->n && settings_len_of(one) <= settings_len_of(&s->list[at]))
         return true;
     for (size_t i = 0; i < s->n; i++) {
         bool is_own = sf_str_eq(s->list[i].tenant, one->tenant);
-        size_t len = i == at ? 0 : len_of(&s->list[i]);
+        size_t len = i == at ? 0 : settings_len_of(&s->list[i]);
         n_own += is_own && i != at;
         own_len += is_own ? len : 0;
         all_len += len;
@@ -378,27 +379,27 @@ static bool fits(const struct sf_pyroscope_settings *s, const struct setting *on
 }
 
 /* As it was when the file cannot be written: what is in memory is what is on the disk. */
-static enum sf_err put(struct sf_pyroscope_settings *s, const struct setting *one,
-                       struct sf_why *why)
+static enum sf_err settings_put(struct sf_pyroscope_settings *s, const struct setting *one,
+                                struct sf_why *why)
 {
     struct setting fresh, before = {0};
-    size_t at = find(s, one->tenant, one->name);
+    size_t at = settings_find(s, one->tenant, one->name);
     enum sf_err err;
-    if (!fits(s, one, at, why))
+    if (!settings_fits(s, one, at, why))
         return SF_ERR_LIMIT;
-    if (!make(one, &fresh))
+    if (!settings_make(one, &fresh))
         return sf_fail(why, SF_ERR_NOMEM, "settings: no memory");
     if (at < s->n)
         before = s->list[at];
     else
         s->n++;
     s->list[at] = fresh;
-    err = save(s, why);
+    err = settings_save(s, why);
     if (!err) {
-        drop(&before);
+        settings_drop(&before);
         return SF_OK;
     }
-    drop(&s->list[at]);
+    settings_drop(&s->list[at]);
     if (before.tenant.p)
         s->list[at] = before;
     else
@@ -424,7 +425,7 @@ bool sf_settings_set(struct sf_call *call, struct sf_worker *worker)
         sf_mutex_lock(&call->service->settings->lock);
         is_late = !is_newer(call->service->settings, &one);
         if (!is_late)
-            err = put(call->service->settings, &one, &why);
+            err = settings_put(call->service->settings, &one, &why);
         sf_mutex_unlock(&call->service->settings->lock);
     }
     if (is_late) {
@@ -436,22 +437,22 @@ bool sf_settings_set(struct sf_call *call, struct sf_worker *worker)
     mark = sf_message_begin(&m, 1, "setting");
     write_setting(&m, &one);
     sf_message_end(&m, mark);
-    return finish(call, &m, err, &why);
+    return settings_finish(call, &m, err, &why);
 }
 
-static enum sf_err take_out(struct sf_pyroscope_settings *s, sf_str tenant, sf_str name,
-                            struct sf_why *why)
+static enum sf_err settings_take_out(struct sf_pyroscope_settings *s, sf_str tenant, sf_str name,
+                                     struct sf_why *why)
 {
-    size_t at = find(s, tenant, name);
+    size_t at = settings_find(s, tenant, name);
     struct setting before;
     enum sf_err err;
     if (at == s->n)
         return SF_OK; /* gone already is fine */
     before = s->list[at];
     s->list[at] = s->list[--s->n];
-    err = save(s, why);
+    err = settings_save(s, why);
     if (!err) {
-        drop(&before);
+        settings_drop(&before);
         return SF_OK;
     }
     s->list[s->n++] = s->list[at];
@@ -470,9 +471,9 @@ bool sf_settings_delete(struct sf_call *call, struct sf_worker *worker)
     err = read_setting(call, &worker->arena, true, &one, &why);
     if (!err) {
         sf_mutex_lock(&call->service->settings->lock);
-        err = take_out(call->service->settings, one.tenant, one.name, &why);
+        err = settings_take_out(call->service->settings, one.tenant, one.name, &why);
         sf_mutex_unlock(&call->service->settings->lock);
     }
     sf_message_open(&m);
-    return finish(call, &m, err, &why);
+    return settings_finish(call, &m, err, &why);
 }

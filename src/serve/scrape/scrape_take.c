@@ -13,16 +13,16 @@ struct waiting {
 };
 
 /* On the log's thread. */
-static void on_durable(struct sf_ticket *ticket)
+static void scrape_take_on_durable(struct sf_ticket *ticket)
 {
     struct waiting *w = (struct waiting *)ticket; /* its first member */
     (void)sf_queue_give(w->done, w);              /* one is under way at a time: there is space */
 }
 
-static enum sf_err give(struct sf_scrape_taker *t, struct sf_store *store,
-                        struct sf_profile_upload *u, struct sf_why *why)
+static enum sf_err scrape_take_give(struct sf_scrape_taker *t, struct sf_store *store,
+                                    struct sf_profile_upload *u, struct sf_why *why)
 {
-    struct waiting w = {.ticket = {.done = on_durable}, .done = t->done};
+    struct waiting w = {.ticket = {.done = scrape_take_on_durable}, .done = t->done};
     struct sf_batch *batch = sf_profile_upload_take(u);
     enum sf_err err;
     if (!batch)
@@ -56,8 +56,8 @@ static enum sf_err check_quota(const struct sf_scrape_taker *t,
     return SF_OK;
 }
 
-static void charge(const struct sf_scrape_taker *t, const struct sf_scrape_target *target,
-                   uint64_t len, uint64_t n)
+static void scrape_take_charge(const struct sf_scrape_taker *t,
+                               const struct sf_scrape_target *target, uint64_t len, uint64_t n)
 {
     struct sf_quota *q = t->service->quota;
     if (!q)
@@ -72,8 +72,8 @@ struct plain { /* both answers without their compression */
     sf_str body, prev;
 };
 
-static enum sf_err unwrap(struct sf_scrape_taker *t, const struct sf_scrape_answer *a,
-                          struct plain *p, struct sf_why *why)
+static enum sf_err scrape_take_unwrap(struct sf_scrape_taker *t, const struct sf_scrape_answer *a,
+                                      struct plain *p, struct sf_why *why)
 {
     struct sf_inflate *z = sf_intake_tools_inflate(t->tools);
     enum sf_err err = sf_profile_format_unwrap(z, a->body, SF_LIMIT_SCRAPE_BODY_LEN, &p->body_buf,
@@ -95,9 +95,9 @@ static sf_str instance_id(const struct sf_scrape_target *t)
     return SF_STR_NONE;
 }
 
-static enum sf_err decode(struct sf_scrape_taker *t, const struct sf_scrape_answer *a,
-                          const struct plain *p, struct sf_profile_upload *u, bool *out_has_totals,
-                          struct sf_why *why)
+static enum sf_err scrape_take_decode(struct sf_scrape_taker *t, const struct sf_scrape_answer *a,
+                                      const struct plain *p, struct sf_profile_upload *u,
+                                      bool *out_has_totals, struct sf_why *why)
 {
     const struct sf_scrape_target *target = a->target;
     bool is_pprof = sf_str_eq(sf_str_from(sf_profile_format_find(p->body)), SF_STR("pprof"));
@@ -150,16 +150,16 @@ enum sf_err sf_scrape_take(void *arg, const struct sf_scrape_answer *a, uint64_t
         err = sf_tenant_find(store, job->tenant, true, tenants, &n, why);
     u.tenant = tenants[0];
     if (!err)
-        err = unwrap(t, a, &p, why);
+        err = scrape_take_unwrap(t, a, &p, why);
     if (!err)
-        err = decode(t, a, &p, &u, out_has_totals, why);
+        err = scrape_take_decode(t, a, &p, &u, out_has_totals, why);
     if (!err) {
         sf_profile_take_count(s->counters, &u);
         *out_samples = u.sum.n_samples;
-        err = give(t, store, &u, why);
+        err = scrape_take_give(t, store, &u, why);
     }
     if (!err)
-        charge(t, a->target, p.body.len, *out_samples);
+        scrape_take_charge(t, a->target, p.body.len, *out_samples);
     sf_profile_upload_done(&u);
     sf_buf_done(&p.body_buf);
     sf_buf_done(&p.prev_buf);

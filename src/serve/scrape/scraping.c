@@ -62,7 +62,7 @@ void sf_scraping_replace(struct sf_scraping *s, struct sf_scrape_jobs *jobs)
     sf_scraper_replace(s->scraper, jobs);
 }
 
-static void say(void *arg, const char *sentence)
+static void scraping_say(void *arg, const char *sentence)
 {
     struct sf_scrape_taker *t = arg;
     sf_kept_text_warn(t->service, "scrape", sentence);
@@ -72,7 +72,7 @@ void sf_scraping_run(struct sf_service *service, struct sf_worker *worker, int64
                      const atomic_bool *is_stopping)
 {
     struct sf_scraping *s = service->scraping;
-    struct sf_scraper_ways ways = {&s->taker, sf_scrape_take, s->read_yaml, say};
+    struct sf_scraper_ways ways = {&s->taker, sf_scrape_take, s->read_yaml, scraping_say};
     (void)worker, (void)now_ns, (void)is_stopping;
     sf_scraper_run(s->scraper, &ways);
 }
@@ -97,8 +97,8 @@ static void expose(void *arg, const struct sf_scrape_target *t)
                           t->health == SF_TARGET_UP);
 }
 
-static void one(struct sf_exposition *e, const char *name, enum sf_metric_type type,
-                const char *help, uint64_t value)
+static void scraping_one(struct sf_exposition *e, const char *name, enum sf_metric_type type,
+                         const char *help, uint64_t value)
 {
     sf_exposition_family(e, name, type, help);
     sf_exposition_u64(e, NULL, 0, value);
@@ -114,16 +114,17 @@ void sf_scraping_render(struct sf_scraping *s, struct sf_exposition *e)
                          "1 when the last scrape of a target gave a profile, 0 when it failed; the "
                          "first 2,000 targets.");
     sf_scraper_visit(s->scraper, expose, NULL, &x, &n);
-    one(e, "spanflame_scrape_targets", SF_METRIC_GAUGE, "Addresses that are scraped.", n.n_targets);
-    one(e, "spanflame_scrape_targets_dropped", SF_METRIC_GAUGE,
-        "Targets of the last discoveries that relabelling left out.", n.n_dropped);
-    one(e, "spanflame_scrape_targets_over", SF_METRIC_GAUGE,
-        "Targets of the last discoveries above the most there may be.", n.n_over);
-    one(e, "spanflame_scrapes", SF_METRIC_COUNTER, "Requests to targets.", n.n_scrapes);
-    one(e, "spanflame_scrape_failures", SF_METRIC_COUNTER,
-        "Requests to targets that gave no profile.", n.n_failed);
-    one(e, "spanflame_scrape_skipped", SF_METRIC_COUNTER,
-        "Scrapes left out because the one before was not over.", n.n_skipped);
+    scraping_one(e, "spanflame_scrape_targets", SF_METRIC_GAUGE, "Addresses that are scraped.",
+                 n.n_targets);
+    scraping_one(e, "spanflame_scrape_targets_dropped", SF_METRIC_GAUGE,
+                 "Targets of the last discoveries that relabelling left out.", n.n_dropped);
+    scraping_one(e, "spanflame_scrape_targets_over", SF_METRIC_GAUGE,
+                 "Targets of the last discoveries above the most there may be.", n.n_over);
+    scraping_one(e, "spanflame_scrapes", SF_METRIC_COUNTER, "Requests to targets.", n.n_scrapes);
+    scraping_one(e, "spanflame_scrape_failures", SF_METRIC_COUNTER,
+                 "Requests to targets that gave no profile.", n.n_failed);
+    scraping_one(e, "spanflame_scrape_skipped", SF_METRIC_COUNTER,
+                 "Scrapes left out because the one before was not over.", n.n_skipped);
 }
 
 /* ---- /api/v1/targets ---- */
@@ -137,7 +138,7 @@ struct listing {
     bool is_text;
 };
 
-static bool is_ours(const struct sf_call *call, sf_str tenant)
+static bool scraping_is_ours(const struct sf_call *call, sf_str tenant)
 {
     sf_str rest = call->tenant, one; /* reads may name several: a|b */
     while (sf_str_split_next(&rest, '|', &one)) {
@@ -156,18 +157,18 @@ static sf_str shown(const struct listing *l, struct sf_arena *room, const char *
     return sf_redact_text(redactor, room, key, &text, &n, NULL) ? SF_STR_NONE : text;
 }
 
-static const char *health_of(const struct sf_scrape_target *t)
+static const char *scraping_health_of(const struct sf_scrape_target *t)
 {
     return t->health == SF_TARGET_UP ? "up" : t->health == SF_TARGET_DOWN ? "down" : "unknown";
 }
 
-static void add_text(struct listing *l, const struct sf_scrape_target *t)
+static void scraping_add_text(struct listing *l, const struct sf_scrape_target *t)
 {
     struct sf_buf *out = &l->targets;
     struct sf_arena room;
     size_t from = out->len;
     sf_str text = shown(l, &room, "service.name", t->service);
-    sf_buf_print(out, "%-8s %.*s", health_of(t), SF_STR_ARG(text));
+    sf_buf_print(out, "%-8s %.*s", scraping_health_of(t), SF_STR_ARG(text));
     text = shown(l, &room, "url", t->url);
     sf_buf_print(out, "  %.*s", SF_STR_ARG(text));
     if (t->last_ns) {
@@ -185,7 +186,7 @@ static void add_text(struct listing *l, const struct sf_scrape_target *t)
     }
 }
 
-static void add_json(struct listing *l, const struct sf_scrape_target *t)
+static void scraping_add_json(struct listing *l, const struct sf_scrape_target *t)
 {
     struct sf_json_writer j = sf_json_writer_init(&l->targets);
     struct sf_arena room;
@@ -210,7 +211,7 @@ static void add_json(struct listing *l, const struct sf_scrape_target *t)
     j.needs_comma = true;
     sf_json_write_key(&j, SF_STR("lastScrapeDuration"));
     sf_json_write_f64(&j, (double)t->took_ns / SF_NS_PER_S);
-    sf_json_write_key_str(&j, SF_STR("health"), sf_str_from(health_of(t)));
+    sf_json_write_key_str(&j, SF_STR("health"), sf_str_from(scraping_health_of(t)));
     snprintf(interval, sizeof(interval), "%gs", (double)t->job->interval_ns / SF_NS_PER_S);
     sf_json_write_key_str(&j, SF_STR("scrapeInterval"), sf_str_from(interval));
     snprintf(interval, sizeof(interval), "%gs",
@@ -225,18 +226,18 @@ static void add_json(struct listing *l, const struct sf_scrape_target *t)
     sf_json_write_object_end(&j);
 }
 
-static void see(void *arg, const struct sf_scrape_target *t)
+static void scraping_see(void *arg, const struct sf_scrape_target *t)
 {
     struct listing *l = arg;
-    if (!is_ours(l->call, t->job->tenant))
+    if (!scraping_is_ours(l->call, t->job->tenant))
         return;
     l->n++;
     l->n_up += t->health == SF_TARGET_UP;
     l->n_down += t->health == SF_TARGET_DOWN;
     if (l->is_text)
-        add_text(l, t);
+        scraping_add_text(l, t);
     else
-        add_json(l, t);
+        scraping_add_json(l, t);
 }
 
 static void see_left(struct listing *l, const struct sf_scraper_source *s)
@@ -255,13 +256,13 @@ static void see_left(struct listing *l, const struct sf_scraper_source *s)
     sf_json_write_key_u64(&j, s->job, s->n_dropped);
 }
 
-static void see_source(void *arg, const struct sf_scraper_source *source)
+static void scraping_see_source(void *arg, const struct sf_scraper_source *source)
 {
     struct listing *l = arg;
     struct sf_json_writer j = sf_json_writer_init(&l->sources);
     struct sf_arena room;
     sf_str text;
-    if (!is_ours(l->call, source->tenant))
+    if (!scraping_is_ours(l->call, source->tenant))
         return;
     if (source->where.len == 0) {
         see_left(l, source);
@@ -298,7 +299,7 @@ bool sf_scraping_targets_handle(struct sf_call *call, struct sf_worker *worker)
     enum sf_err err;
     l.is_text = sf_own_form_is_text(sf_params_word(call->request, "format", &worker->arena));
     if (s)
-        sf_scraper_visit(s->scraper, see, see_source, &l, &n);
+        sf_scraper_visit(s->scraper, scraping_see, scraping_see_source, &l, &n);
     err = l.targets.err ? l.targets.err : l.sources.err ? l.sources.err : l.left.err;
     sf_call_ok(call, l.is_text ? "text/plain; charset=utf-8" : "application/json");
     if (l.is_text) {

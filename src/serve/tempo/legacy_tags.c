@@ -16,7 +16,7 @@ void sf_legacy_tags_done(struct sf_legacy_tags *t)
 /* ---- one pair as a spanset ---- */
 
 /* Holds the text anywhere: what means something to a regular expression represents itself. */
-static void add_part(struct sf_buf *out, sf_str val)
+static void legacy_tags_add_part(struct sf_buf *out, sf_str val)
 {
     struct sf_buf pattern = {0};
     sf_buf_add_str(&pattern, SF_STR(".*"));
@@ -33,7 +33,7 @@ static void add_part(struct sf_buf *out, sf_str val)
 }
 
 /* Where a name had a column of its own, as TraceQL calls it. */
-static const char *column_of(sf_str key)
+static const char *legacy_tags_column_of(sf_str key)
 {
     static const struct {
         const char *key, *column;
@@ -62,11 +62,11 @@ static const char *column_of(sf_str key)
 
 static enum sf_err add_condition(struct sf_buf *out, sf_str key, sf_str val, struct sf_why *why)
 {
-    const char *column = column_of(key);
+    const char *column = legacy_tags_column_of(key);
     int64_t code;
     if (column) {
         sf_buf_print(out, "%s =~ ", column);
-        add_part(out, val);
+        legacy_tags_add_part(out, val);
     } else if (sf_str_eq(key, SF_STR("http.status_code"))) {
         if (!sf_str_to_i64(val, &code))
             return sf_fail(why, SF_ERR_INPUT, "invalid tags: http.status_code=%.*s is not a number",
@@ -91,7 +91,7 @@ static enum sf_err add_condition(struct sf_buf *out, sf_str key, sf_str val, str
     return SF_OK;
 }
 
-static bool has_key(const struct sf_legacy_tags *t, sf_str key)
+static bool legacy_tags_has_key(const struct sf_legacy_tags *t, sf_str key)
 {
     sf_str rest = sf_buf_str(&t->keys), seen;
     while (sf_str_split_next(&rest, '\0', &seen)) {
@@ -107,7 +107,7 @@ enum sf_err sf_legacy_tags_add(struct sf_legacy_tags *t, sf_str key, sf_str val,
     size_t at;
     if (key.len == 0 || sf_str_find_char(key, '\0', &at))
         return sf_fail(why, SF_ERR_INPUT, "invalid tags: a pair has no name");
-    if (t->n_pairs && has_key(t, key))
+    if (t->n_pairs && legacy_tags_has_key(t, key))
         return sf_fail(why, SF_ERR_INPUT, "invalid tags: tag %.*s has been set twice",
                        SF_STR_ARG(sf_str_part(key, 0, 60)));
     if (t->n_pairs == MAX_PAIRS)
@@ -143,19 +143,19 @@ void sf_legacy_tags_query(const struct sf_legacy_tags *t, struct sf_buf *out)
 
 /* ---- logfmt ---- */
 
-static bool is_blank(char c)
+static bool legacy_tags_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
 /* A value in quotes: \" and \\ represent themselves, \n and \t for what they are elsewhere. */
-static bool take_quoted(sf_str text, size_t *at, struct sf_buf *out)
+static bool legacy_tags_take_quoted(sf_str text, size_t *at, struct sf_buf *out)
 {
     for (++*at; *at < text.len; ++*at) {
         char c = text.p[*at];
         if (c == '"') {
             ++*at;
-            return *at == text.len || is_blank(text.p[*at]);
+            return *at == text.len || legacy_tags_is_blank(text.p[*at]);
         }
         if (c == '\\' && *at + 1 < text.len) {
             c = text.p[++*at];
@@ -166,9 +166,10 @@ static bool take_quoted(sf_str text, size_t *at, struct sf_buf *out)
     return false;
 }
 
-static bool take_word(sf_str text, size_t *at, bool is_key, struct sf_buf *out)
+static bool legacy_tags_take_word(sf_str text, size_t *at, bool is_key, struct sf_buf *out)
 {
-    while (*at < text.len && !is_blank(text.p[*at]) && !(is_key && text.p[*at] == '=')) {
+    while (*at < text.len && !legacy_tags_is_blank(text.p[*at]) &&
+           !(is_key && text.p[*at] == '=')) {
         if (text.p[*at] == '"' || (!is_key && text.p[*at] == '='))
             return false;
         sf_buf_add_u8(out, (uint8_t)text.p[(*at)++]);
@@ -183,11 +184,13 @@ static enum sf_err take_pair(struct sf_legacy_tags *t, sf_str text, size_t *at, 
     bool is_good;
     sf_buf_reset(key);
     sf_buf_reset(val);
-    is_good = take_word(text, at, true, key) && key->len && *at < text.len && text.p[*at] == '=';
+    is_good = legacy_tags_take_word(text, at, true, key) && key->len && *at < text.len &&
+              text.p[*at] == '=';
     if (is_good) {
         ++*at;
-        is_good = *at < text.len && text.p[*at] == '"' ? take_quoted(text, at, val)
-                                                       : take_word(text, at, false, val);
+        is_good = *at < text.len && text.p[*at] == '"'
+                      ? legacy_tags_take_quoted(text, at, val)
+                      : legacy_tags_take_word(text, at, false, val);
     }
     if (!is_good || !sf_buf_ok(key) || !sf_buf_ok(val))
         return sf_fail(why, SF_ERR_INPUT,
@@ -202,7 +205,7 @@ enum sf_err sf_legacy_tags_parse(struct sf_legacy_tags *t, sf_str text, struct s
     enum sf_err err = SF_OK;
     size_t at = 0;
     while (!err) {
-        while (at < text.len && is_blank(text.p[at]))
+        while (at < text.len && legacy_tags_is_blank(text.p[at]))
             at++;
         if (at == text.len)
             break;

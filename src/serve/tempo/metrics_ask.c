@@ -20,8 +20,8 @@ struct times {
     int64_t from_ns, to_ns, step_ns, since_ns; /* from and to -1: not given */
 };
 
-static enum sf_err settle(struct sf_metrics_params *a, struct times t, bool is_instant,
-                          struct sf_why *why)
+static enum sf_err metrics_ask_settle(struct sf_metrics_params *a, struct times t, bool is_instant,
+                                      struct sf_why *why)
 {
     if (t.to_ns < 0)
         t.to_ns = sf_clock_wall_ns();
@@ -37,8 +37,8 @@ static enum sf_err settle(struct sf_metrics_params *a, struct times t, bool is_i
 
 /* ---- query parameters ---- */
 
-static enum sf_err read_time(const struct sf_request *r, sf_str name, int64_t *out_ns,
-                             struct sf_why *why)
+static enum sf_err metrics_ask_read_time(const struct sf_request *r, sf_str name, int64_t *out_ns,
+                                         struct sf_why *why)
 {
     struct sf_buf text = {.max = SF_LIMIT_PARAM_LEN};
     enum sf_err err = SF_OK;
@@ -58,9 +58,9 @@ enum sf_err sf_metrics_ask_params(const struct sf_request *r, bool is_instant,
     struct times t = {.from_ns = -1, .to_ns = -1, .since_ns = DEFAULT_RANGE_NS};
     enum sf_err err = sf_params_duration(r, SF_STR("since"), &t.since_ns, why);
     if (!err)
-        err = read_time(r, SF_STR("end"), &t.to_ns, why);
+        err = metrics_ask_read_time(r, SF_STR("end"), &t.to_ns, why);
     if (!err)
-        err = read_time(r, SF_STR("start"), &t.from_ns, why);
+        err = metrics_ask_read_time(r, SF_STR("start"), &t.from_ns, why);
     if (!err && !is_instant)
         err = sf_params_duration(r, SF_STR("step"), &t.step_ns, why);
     if (!err)
@@ -73,13 +73,13 @@ enum sf_err sf_metrics_ask_params(const struct sf_request *r, bool is_instant,
     (void)sf_request_param(r, SF_STR("q"), &out->query);
     if (out->query.len == 0 && sf_buf_ok(&out->query))
         (void)sf_request_param(r, SF_STR("query"), &out->query);
-    return settle(out, t, is_instant, why);
+    return metrics_ask_settle(out, t, is_instant, why);
 }
 
 /* ---- messages ---- */
 
 /* 0 is "not given", as everywhere in protobuf. */
-static int64_t time_of(uint64_t ns)
+static int64_t metrics_ask_time_of(uint64_t ns)
 {
     return ns == 0 ? -1 : ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
@@ -90,7 +90,7 @@ static enum sf_err read_range_field(struct sf_pb *pb, struct times *t,
                                     struct sf_metrics_params *out, struct sf_why *why)
 {
     switch (pb->tag) {
-    case SF_PB_TAG(4, SF_PB_VARINT): t->step_ns = time_of(sf_pb_u64(pb)); break;
+    case SF_PB_TAG(4, SF_PB_VARINT): t->step_ns = metrics_ask_time_of(sf_pb_u64(pb)); break;
     case SF_PB_TAG(8, SF_PB_LEN):
         return sf_pb_str(pb).len == 0
                    ? SF_OK
@@ -133,8 +133,8 @@ enum sf_err sf_metrics_ask_message(sf_bytes message, bool is_instant, struct sf_
             sf_buf_reset(&out->query);
             sf_buf_add_str(&out->query, sf_pb_str(&pb));
             break;
-        case SF_PB_TAG(2, SF_PB_VARINT): t.from_ns = time_of(sf_pb_u64(&pb)); break;
-        case SF_PB_TAG(3, SF_PB_VARINT): t.to_ns = time_of(sf_pb_u64(&pb)); break;
+        case SF_PB_TAG(2, SF_PB_VARINT): t.from_ns = metrics_ask_time_of(sf_pb_u64(&pb)); break;
+        case SF_PB_TAG(3, SF_PB_VARINT): t.to_ns = metrics_ask_time_of(sf_pb_u64(&pb)); break;
         default:
             if (!is_instant) {
                 err = read_range_field(&pb, &t, out, why);
@@ -151,5 +151,5 @@ enum sf_err sf_metrics_ask_message(sf_bytes message, bool is_instant, struct sf_
         return err;
     if (t.step_ns < 0)
         t.step_ns = 0;
-    return settle(out, t, is_instant, why);
+    return metrics_ask_settle(out, t, is_instant, why);
 }

@@ -21,14 +21,14 @@ struct progress {
     bool is_instant;
 };
 
-static bool wants_progress(void *arg)
+static bool metrics_query_wants_progress(void *arg)
 {
     struct progress *p = arg;
     return sf_stream_is_due(&p->stream);
 }
 
 /* What a slow reader misses here is stated again in the end. */
-static void on_progress(void *arg, const struct sf_metrics_result *changed)
+static void metrics_query_on_progress(void *arg, const struct sf_metrics_result *changed)
 {
     struct progress *p = arg;
     sf_metrics_result_pb_part(changed, p->is_instant, 0, SF_STREAM_MESSAGE_LEN, &p->stream.message);
@@ -37,9 +37,9 @@ static void on_progress(void *arg, const struct sf_metrics_result *changed)
 
 /* ---- the answer ---- */
 
-static enum sf_err run(struct sf_call *call, struct sf_worker *worker,
-                       const struct sf_metrics_params *a, struct progress *progress,
-                       struct sf_metrics_result *out, struct sf_why *why)
+static enum sf_err metrics_query_run(struct sf_call *call, struct sf_worker *worker,
+                                     const struct sf_metrics_params *a, struct progress *progress,
+                                     struct sf_metrics_result *out, struct sf_why *why)
 {
     uint32_t tenants[SF_TENANTS_MAX];
     struct sf_query_ctx q = {0};
@@ -50,8 +50,8 @@ static enum sf_err run(struct sf_call *call, struct sf_worker *worker,
                                                     ? at_most(a->n_exemplars, DEFAULT_EXEMPLARS)
                                                     : DEFAULT_EXEMPLARS,
                                  .scratch = &scratch,
-                                 .wants_progress = progress ? wants_progress : NULL,
-                                 .on_progress = on_progress,
+                                 .wants_progress = progress ? metrics_query_wants_progress : NULL,
+                                 .on_progress = metrics_query_on_progress,
                                  .progress_arg = progress};
     enum sf_err err = sf_call_query(call, worker, tenants, &q, why);
     if (err)
@@ -74,14 +74,14 @@ static enum sf_err run(struct sf_call *call, struct sf_worker *worker,
     return err;
 }
 
-static bool answer(struct sf_call *call, struct sf_worker *worker, bool is_instant)
+static bool metrics_query_answer(struct sf_call *call, struct sf_worker *worker, bool is_instant)
 {
     struct sf_metrics_params a = {0};
     struct sf_metrics_result result = {0};
     struct sf_why why = {0};
     enum sf_err err = sf_metrics_ask_params(call->request, is_instant, &a, &why);
     if (!err)
-        err = run(call, worker, &a, NULL, &result, &why);
+        err = metrics_query_run(call, worker, &a, NULL, &result, &why);
     sf_metrics_ask_done(&a);
     if (err)
         return sf_call_fail(call, err, &why);
@@ -98,7 +98,7 @@ static bool answer(struct sf_call *call, struct sf_worker *worker, bool is_insta
     return true;
 }
 
-static bool stream(struct sf_call *call, struct sf_worker *worker, bool is_instant)
+static bool metrics_query_stream(struct sf_call *call, struct sf_worker *worker, bool is_instant)
 {
     struct sf_metrics_params a = {0};
     struct sf_metrics_result result = {0};
@@ -112,7 +112,7 @@ static bool stream(struct sf_call *call, struct sf_worker *worker, bool is_insta
         err = sf_metrics_ask_message(message, is_instant, &a, &why);
     sf_counters_add(call->service->counters, SF_COUNT_UNKNOWN_TEMPO, a.n_unknown);
     if (!err)
-        err = run(call, worker, &a, &p, &result, &why);
+        err = metrics_query_run(call, worker, &a, &p, &result, &why);
     sf_metrics_ask_done(&a);
     if (err) {
         sf_buf_done(&p.stream.message);
@@ -128,20 +128,20 @@ static bool stream(struct sf_call *call, struct sf_worker *worker, bool is_insta
 
 bool sf_metrics_query_range(struct sf_call *call, struct sf_worker *worker)
 {
-    return answer(call, worker, false);
+    return metrics_query_answer(call, worker, false);
 }
 
 bool sf_metrics_query_instant(struct sf_call *call, struct sf_worker *worker)
 {
-    return answer(call, worker, true);
+    return metrics_query_answer(call, worker, true);
 }
 
 bool sf_metrics_query_stream_range(struct sf_call *call, struct sf_worker *worker)
 {
-    return stream(call, worker, false);
+    return metrics_query_stream(call, worker, false);
 }
 
 bool sf_metrics_query_stream_instant(struct sf_call *call, struct sf_worker *worker)
 {
-    return stream(call, worker, true);
+    return metrics_query_stream(call, worker, true);
 }

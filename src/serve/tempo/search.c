@@ -15,13 +15,13 @@ struct progress {
     uint32_t n_told;
 };
 
-static bool wants_progress(void *arg)
+static bool search_wants_progress(void *arg)
 {
     struct progress *p = arg;
     return sf_stream_is_due(&p->stream);
 }
 
-static void on_progress(void *arg, const struct sf_search_result *so_far)
+static void search_on_progress(void *arg, const struct sf_search_result *so_far)
 {
     struct progress *p = arg;
     struct sf_search_result fresh = *so_far;
@@ -33,9 +33,9 @@ static void on_progress(void *arg, const struct sf_search_result *so_far)
         p->n_told += n_written;
 }
 
-static enum sf_err run(struct sf_call *call, struct sf_worker *worker,
-                       const struct sf_search_ask *a, struct progress *progress,
-                       struct sf_search_result *out, struct sf_why *why)
+static enum sf_err search_run(struct sf_call *call, struct sf_worker *worker,
+                              const struct sf_search_ask *a, struct progress *progress,
+                              struct sf_search_result *out, struct sf_why *why)
 {
     uint32_t tenants[SF_TENANTS_MAX];
     struct sf_query_ctx q = {0};
@@ -45,8 +45,8 @@ static enum sf_err run(struct sf_call *call, struct sf_worker *worker,
                                .limit = (uint32_t)a->limit,
                                .spans_per_set = (uint32_t)a->spans_per_set,
                                .scratch = &scratch,
-                               .wants_progress = progress ? wants_progress : NULL,
-                               .on_progress = on_progress,
+                               .wants_progress = progress ? search_wants_progress : NULL,
+                               .on_progress = search_on_progress,
                                .progress_arg = progress};
     enum sf_err err = sf_call_query(call, worker, tenants, &q, why);
     if (err)
@@ -74,7 +74,7 @@ bool sf_search_handle(struct sf_call *call, struct sf_worker *worker)
     size_t at;
     enum sf_err err = sf_search_ask_params(call->request, &a, &why);
     if (!err)
-        err = run(call, worker, &a, NULL, &result, &why);
+        err = search_run(call, worker, &a, NULL, &result, &why);
     limit = a.limit;
     sf_search_ask_done(&a);
     if (err)
@@ -114,7 +114,7 @@ bool sf_search_stream(struct sf_call *call, struct sf_worker *worker)
         err = sf_search_ask_message(message, &a, &why);
     sf_counters_add(call->service->counters, SF_COUNT_UNKNOWN_TEMPO, a.n_unknown);
     if (!err)
-        err = run(call, worker, &a, &p, &result, &why);
+        err = search_run(call, worker, &a, &p, &result, &why);
     limit = a.limit;
     sf_search_ask_done(&a);
     if (err) {

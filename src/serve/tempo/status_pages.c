@@ -19,7 +19,8 @@ static void add_version(struct sf_call *call)
 
 /* ---- parts of the server ---- */
 
-static void add_part(struct sf_buf *out, const char *name, const char *state, const char *detail)
+static void status_pages_add_part(struct sf_buf *out, const char *name, const char *state,
+                                  const char *detail)
 {
     sf_buf_print(out, "%-10s %-10s%s%s\n", name, state, *detail ? " " : "", detail);
 }
@@ -29,7 +30,7 @@ static void add_queue(struct sf_buf *out, const char *name, size_t depth)
     struct sf_buf detail = {0};
     sf_buf_print(&detail, "%zu waiting", depth);
     sf_buf_add_u8(&detail, 0);
-    add_part(out, name, "Running", sf_buf_ok(&detail) ? (char *)detail.p : "");
+    status_pages_add_part(out, name, "Running", sf_buf_ok(&detail) ? (char *)detail.p : "");
     sf_buf_done(&detail);
 }
 
@@ -38,16 +39,17 @@ static void add_store(struct sf_buf *out, struct sf_store *store)
     struct sf_store_state state = {0};
     struct sf_why why = {0};
     if (store->ops->state(store, &state, &why))
-        add_part(out, "store", "Failed", why.text);
+        status_pages_add_part(out, "store", "Failed", why.text);
     else if (state.pressure == SF_PRESSURE_REFUSE)
-        add_part(out, "store", "Refusing", state.reason);
+        status_pages_add_part(out, "store", "Refusing", state.reason);
     else if (state.is_degraded)
-        add_part(out, "store", "Degraded", state.reason);
+        status_pages_add_part(out, "store", "Degraded", state.reason);
     else
-        add_part(out, "store", "Running", state.pressure ? "behind: senders are slowed" : "");
+        status_pages_add_part(out, "store", "Running",
+                              state.pressure ? "behind: senders are slowed" : "");
 }
 
-static void add_services(struct sf_call *call)
+static void status_pages_add_services(struct sf_call *call)
 {
     struct sf_service *s = call->service;
     struct sf_store *store = atomic_load(&s->store);
@@ -55,14 +57,15 @@ static void add_services(struct sf_call *call)
     char room[200];
     const char *unready = sf_service_unready(s, room);
     bool is_stopping = atomic_load(&s->state) == SF_SERVICE_STOPPING;
-    add_part(out, "listener", is_stopping ? "Stopping" : "Running", "");
+    status_pages_add_part(out, "listener", is_stopping ? "Stopping" : "Running", "");
     add_queue(out, "ingest", sf_queue_depth(s->ingest));
     add_queue(out, "point", sf_lane_depth(s->point));
     add_queue(out, "query", sf_lane_depth(s->query));
     if (store && !unready)
         add_store(out, store);
     else
-        add_part(out, "store", is_stopping ? "Stopping" : "Starting", unready ? unready : "");
+        status_pages_add_part(out, "store", is_stopping ? "Stopping" : "Starting",
+                              unready ? unready : "");
 }
 
 /* ---- routes ---- */
@@ -105,7 +108,7 @@ bool sf_status_pages_services(struct sf_call *call,
                               __attribute__((unused)) struct sf_worker *worker)
 {
     sf_call_ok(call, TEXT);
-    add_services(call);
+    status_pages_add_services(call);
     return end_page(call);
 }
 
@@ -117,7 +120,7 @@ bool sf_status_pages_endpoints(struct sf_call *call,
     return end_page(call);
 }
 
-static void add_line(struct sf_call *call, sf_str line)
+static void status_pages_add_line(struct sf_call *call, sf_str line)
 {
     sf_buf_add_str(&call->response->body, line);
     sf_buf_add_u8(&call->response->body, '\n');
@@ -148,7 +151,7 @@ static bool add_config(struct sf_call *call, sf_str only, enum mode mode)
     while (sf_str_split_next(&rest, '\n', &line)) {
         if (line.len && sf_str_starts(line, only) &&
             !(mode == MODE_DIFF && sf_str_ends(line, SF_STR("# default"))))
-            add_line(call, line);
+            status_pages_add_line(call, line);
     }
     return end_page(call);
 }
@@ -176,8 +179,8 @@ struct overrides { /* what is shown, of whom */
     enum mode mode;
 };
 
-static void add_value(struct sf_buf *out, const char *before, const char *name,
-                      enum sf_quota_key key, uint64_t value)
+static void status_pages_add_value(struct sf_buf *out, const char *before, const char *name,
+                                   enum sf_quota_key key, uint64_t value)
 {
     if (sf_quota_key_infos[key].kind == SF_SETTING_DURATION && value)
         sf_buf_print(out, "%s%s: %" PRIu64 "s\n", before, name, value / SF_NS_PER_S);
@@ -194,7 +197,8 @@ static void add_limits(const struct overrides *o, const struct sf_quota_rules *r
         bool is_set = sf_quota_rules_get(rules, o->tenant, service, (enum sf_quota_key)k, &value);
         bool is_own = k == SF_QUOTA_RETAIN_SPANS || k == SF_QUOTA_RETAIN_PROFILES;
         if (is_set || (o->mode == MODE_ALL && !is_own && !service.len))
-            add_value(o->out, before, sf_quota_key_infos[k].name, (enum sf_quota_key)k, value);
+            status_pages_add_value(o->out, before, sf_quota_key_infos[k].name, (enum sf_quota_key)k,
+                                   value);
         else if (o->mode == MODE_ALL && is_own && !service.len)
             sf_buf_print(o->out, "# %s: as retention.%s of the server\n",
                          sf_quota_key_infos[k].name,
@@ -245,7 +249,8 @@ static void add_other_names(const struct overrides *o, const struct sf_quota_rul
         if (!names[i].section && sf_quota_key_infos[names[i].key].kind == SF_SETTING_SIZE)
             sf_buf_print(o->out, "%s: %.6g\n", names[i].name, (double)value / (1 << 20));
         else
-            add_value(o->out, names[i].section ? "  " : "", names[i].name, names[i].key, value);
+            status_pages_add_value(o->out, names[i].section ? "  " : "", names[i].name,
+                                   names[i].key, value);
     }
 }
 
@@ -288,14 +293,14 @@ bool sf_status_pages_overrides(struct sf_call *call,
     sf_call_ok(call, TEXT);
     if (call->service->quota)
         sf_quota_visit(call->service->quota, o.tenant.len ? show_tenant : show_tenants, &o);
-    add_line(call, SF_STR("# of the server, the same for every tenant"));
+    status_pages_add_line(call, SF_STR("# of the server, the same for every tenant"));
     return add_config(call, SF_STR("limits."), o.mode);
 }
 
 bool sf_status_pages_usage(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
 {
     sf_call_ok(call, TEXT);
-    add_line(call, SF_STR("no usage reports are sent"));
+    status_pages_add_line(call, SF_STR("no usage reports are sent"));
     return end_page(call);
 }
 
@@ -305,7 +310,7 @@ bool sf_status_pages_all(struct sf_call *call, __attribute__((unused)) struct sf
     sf_call_ok(call, TEXT);
     add_version(call);
     sf_buf_add_u8(&call->response->body, '\n');
-    add_services(call);
+    status_pages_add_services(call);
     sf_buf_add_u8(&call->response->body, '\n');
     add_endpoints(call);
     return end_page(call);

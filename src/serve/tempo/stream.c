@@ -15,8 +15,8 @@ static const int64_t UPDATE_NS = 500 * SF_NS_PER_MS;
 
 /* ---- the request ---- */
 
-static enum sf_err inflate(enum sf_coding coding, sf_bytes in, struct sf_buf *out,
-                           struct sf_why *why)
+static enum sf_err stream_inflate(enum sf_coding coding, sf_bytes in, struct sf_buf *out,
+                                  struct sf_why *why)
 {
     struct sf_inflate *z = sf_inflate_new();
     enum sf_inflate_kind kind = coding == SF_CODING_GZIP   ? SF_INFLATE_GZIP
@@ -42,7 +42,7 @@ enum sf_err sf_stream_request(struct sf_call *call, struct sf_arena *req, sf_byt
         *out = body->memory;
         return SF_OK;
     }
-    err = inflate(coding, body->memory, &plain, why);
+    err = stream_inflate(coding, body->memory, &plain, why);
     if (!err && !sf_arena_copy(req, sf_buf_str(&plain), &kept))
         err = sf_no_room(why, "the request");
     sf_buf_done(&plain);

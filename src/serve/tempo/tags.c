@@ -15,8 +15,8 @@ static void drop_intrinsics(struct sf_tags_result *r)
         r->n_scopes--;
 }
 
-static enum sf_err find(struct sf_call *call, const struct sf_tags_ask *a, struct sf_query_ctx *q,
-                        struct sf_tags_result *out, struct sf_why *why)
+static enum sf_err tags_find(struct sf_call *call, const struct sf_tags_ask *a,
+                             struct sf_query_ctx *q, struct sf_tags_result *out, struct sf_why *why)
 {
     struct sf_store *store = atomic_load(&call->service->store);
     struct sf_arena scratch = {0};
@@ -35,7 +35,7 @@ static enum sf_err find(struct sf_call *call, const struct sf_tags_ask *a, struc
     return err;
 }
 
-static bool handle(struct sf_call *call, struct sf_worker *worker, enum sf_tags_form form)
+static bool tags_handle(struct sf_call *call, struct sf_worker *worker, enum sf_tags_form form)
 {
     uint32_t tenants[SF_TENANTS_MAX];
     struct sf_query_ctx q = {0};
@@ -47,7 +47,7 @@ static bool handle(struct sf_call *call, struct sf_worker *worker, enum sf_tags_
     if (!err)
         err = sf_tags_ask_params(call->request, call->arg, q.req, &a, &why);
     if (!err)
-        err = find(call, &a, &q, &result, &why);
+        err = tags_find(call, &a, &q, &result, &why);
     if (err)
         return sf_call_fail(call, err, &why);
     if (sf_str_find(sf_request_header(call->request, SF_STR("accept")),
@@ -84,7 +84,7 @@ static void say_all(struct sf_stream *s, const struct sf_tags_result *all, enum 
     } while (at < all->n_values);
 }
 
-static bool stream(struct sf_call *call, struct sf_worker *worker, enum sf_tags_form form)
+static bool tags_stream(struct sf_call *call, struct sf_worker *worker, enum sf_tags_form form)
 {
     uint32_t tenants[SF_TENANTS_MAX];
     struct sf_query_ctx q = {0};
@@ -101,7 +101,7 @@ static bool stream(struct sf_call *call, struct sf_worker *worker, enum sf_tags_
         err = sf_tags_ask_message(message, q.req, &a, &why);
     sf_counters_add(call->service->counters, SF_COUNT_UNKNOWN_TEMPO, a.n_unknown);
     if (!err)
-        err = find(call, &a, &q, &result, &why);
+        err = tags_find(call, &a, &q, &result, &why);
     if (err)
         return sf_call_fail(call, err, &why);
     if (result.is_partial)
@@ -112,40 +112,40 @@ static bool stream(struct sf_call *call, struct sf_worker *worker, enum sf_tags_
 
 bool sf_tags_handle_names_v1(struct sf_call *call, struct sf_worker *worker)
 {
-    return handle(call, worker, SF_TAGS_NAMES_V1);
+    return tags_handle(call, worker, SF_TAGS_NAMES_V1);
 }
 
 bool sf_tags_handle_names_v2(struct sf_call *call, struct sf_worker *worker)
 {
-    return handle(call, worker, SF_TAGS_NAMES_V2);
+    return tags_handle(call, worker, SF_TAGS_NAMES_V2);
 }
 
 bool sf_tags_handle_values_v1(struct sf_call *call, struct sf_worker *worker)
 {
-    return handle(call, worker, SF_TAGS_VALUES_V1);
+    return tags_handle(call, worker, SF_TAGS_VALUES_V1);
 }
 
 bool sf_tags_handle_values_v2(struct sf_call *call, struct sf_worker *worker)
 {
-    return handle(call, worker, SF_TAGS_VALUES_V2);
+    return tags_handle(call, worker, SF_TAGS_VALUES_V2);
 }
 
 bool sf_tags_stream_names_v1(struct sf_call *call, struct sf_worker *worker)
 {
-    return stream(call, worker, SF_TAGS_NAMES_V1);
+    return tags_stream(call, worker, SF_TAGS_NAMES_V1);
 }
 
 bool sf_tags_stream_names_v2(struct sf_call *call, struct sf_worker *worker)
 {
-    return stream(call, worker, SF_TAGS_NAMES_V2);
+    return tags_stream(call, worker, SF_TAGS_NAMES_V2);
 }
 
 bool sf_tags_stream_values_v1(struct sf_call *call, struct sf_worker *worker)
 {
-    return stream(call, worker, SF_TAGS_VALUES_V1);
+    return tags_stream(call, worker, SF_TAGS_VALUES_V1);
 }
 
 bool sf_tags_stream_values_v2(struct sf_call *call, struct sf_worker *worker)
 {
-    return stream(call, worker, SF_TAGS_VALUES_V2);
+    return tags_stream(call, worker, SF_TAGS_VALUES_V2);
 }

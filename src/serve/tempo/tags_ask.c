@@ -67,8 +67,8 @@ static void read_old_tag(sf_str tag, struct sf_query_attr *out)
     *out = (struct sf_query_attr){.scope = SF_SCOPE_ANY, .name = tag};
 }
 
-static enum sf_err settle(struct sf_tags_ask *a, sf_str tag, sf_str query, struct sf_arena *req,
-                          struct sf_why *why)
+static enum sf_err tags_ask_settle(struct sf_tags_ask *a, sf_str tag, sf_str query,
+                                   struct sf_arena *req, struct sf_why *why)
 {
     if (a->tags.to_ns == 0) { /* completion of what is running now */
         a->tags.from_ns = sf_clock_wall_ns() - DEFAULT_RANGE_NS;
@@ -87,8 +87,8 @@ static enum sf_err settle(struct sf_tags_ask *a, sf_str tag, sf_str query, struc
 
 /* ---- query parameters ---- */
 
-static enum sf_err read_scope(const struct sf_request *r, enum sf_attr_scope *out,
-                              struct sf_why *why)
+static enum sf_err tags_ask_read_scope(const struct sf_request *r, enum sf_attr_scope *out,
+                                       struct sf_why *why)
 {
     struct sf_buf text = {.max = SF_LIMIT_PARAM_LEN};
     enum sf_err err;
@@ -107,7 +107,7 @@ enum sf_err sf_tags_ask_params(const struct sf_request *r, sf_str tag, struct sf
     if (!err)
         err = sf_params_start_end(r, &out->tags.from_ns, &out->tags.to_ns, why);
     if (!err && sf_tags_ask_is_names(out->form))
-        err = read_scope(r, &out->scope, why);
+        err = tags_ask_read_scope(r, &out->scope, why);
     if (err)
         return err;
     /* A query that is too long filters nothing, as does one that cannot be parsed. */
@@ -115,7 +115,7 @@ enum sf_err sf_tags_ask_params(const struct sf_request *r, sf_str tag, struct sf
         !sf_arena_copy(req, sf_buf_str(&text), &query))
         err = sf_no_room(why, "the query");
     sf_buf_done(&text);
-    return err ? err : settle(out, tag, query, req, why);
+    return err ? err : tags_ask_settle(out, tag, query, req, why);
 }
 
 /* ---- messages ---- */
@@ -126,8 +126,8 @@ struct message {
 };
 
 /* SearchTagsRequest has its times and limit one number lower than SearchTagValuesRequest. */
-static enum sf_err read_message(sf_bytes bytes, bool is_names, struct message *m,
-                                struct sf_why *why)
+static enum sf_err tags_ask_read_message(sf_bytes bytes, bool is_names, struct message *m,
+                                         struct sf_why *why)
 {
     struct sf_pb pb = sf_pb_init(bytes);
     while (sf_pb_next(&pb)) {
@@ -154,7 +154,7 @@ enum sf_err sf_tags_ask_message(sf_bytes message, struct sf_arena *req, struct s
 {
     struct message m = {0};
     bool is_names = sf_tags_ask_is_names(out->form);
-    enum sf_err err = read_message(message, is_names, &m, why);
+    enum sf_err err = tags_ask_read_message(message, is_names, &m, why);
     out->n_unknown = m.n_unknown;
     if (!err && is_names)
         err = settle_scope(m.first, &out->scope, why);
@@ -164,5 +164,5 @@ enum sf_err sf_tags_ask_message(sf_bytes message, struct sf_arena *req, struct s
     out->tags.to_ns = (int64_t)m.to_s * SF_NS_PER_S;
     out->tags.limit = m.limit;
     err = sf_params_check_range(out->tags.from_ns, out->tags.to_ns, why);
-    return err ? err : settle(out, is_names ? SF_STR_NONE : m.first, m.query, req, why);
+    return err ? err : tags_ask_settle(out, is_names ? SF_STR_NONE : m.first, m.query, req, why);
 }

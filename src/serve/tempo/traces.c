@@ -18,8 +18,8 @@ struct found {
     uint32_t tenants[SF_TENANTS_MAX];
 };
 
-static enum sf_err find(struct sf_call *call, struct sf_worker *worker, struct found *f,
-                        struct sf_why *why)
+static enum sf_err traces_find(struct sf_call *call, struct sf_worker *worker, struct found *f,
+                               struct sf_why *why)
 {
     int64_t from_ns, to_ns;
     enum sf_err err = sf_params_trace_id(call->arg, &f->id, why);
@@ -37,7 +37,7 @@ static enum sf_err find(struct sf_call *call, struct sf_worker *worker, struct f
 static enum sf_err find_with_profiles(struct sf_call *call, struct sf_worker *worker,
                                       struct found *f, struct sf_why *why)
 {
-    enum sf_err err = find(call, worker, f, why);
+    enum sf_err err = traces_find(call, worker, f, why);
     if (err || f->trace.spans.n_spans == 0 || f->trace.is_partial)
         return err;
     return sf_trace_profile_ids_add(atomic_load(&call->service->store), &f->q, &f->trace, why);
@@ -59,7 +59,7 @@ static sf_str missing(struct sf_call *call, struct found *f)
     return note;
 }
 
-static bool answer(struct sf_call *call, struct found *f, bool is_v2)
+static bool traces_answer(struct sf_call *call, struct found *f, bool is_v2)
 {
     struct sf_otlp_trace t = {
         .spans = &f->trace.spans, .is_v2 = is_v2, .inspected_len = f->q.stats.read_len};
@@ -97,7 +97,7 @@ bool sf_traces_v1(struct sf_call *call, struct sf_worker *worker)
         call->response->status = 404;
         return true;
     }
-    return answer(call, &f, false);
+    return traces_answer(call, &f, false);
 }
 
 bool sf_traces_v2(struct sf_call *call, struct sf_worker *worker)
@@ -105,11 +105,11 @@ bool sf_traces_v2(struct sf_call *call, struct sf_worker *worker)
     struct found f = {0};
     struct sf_why why = {0};
     enum sf_err err = find_with_profiles(call, worker, &f, &why);
-    return err ? sf_call_fail(call, err, &why) : answer(call, &f, true);
+    return err ? sf_call_fail(call, err, &why) : traces_answer(call, &f, true);
 }
 
 /* Rows of a waterfall, beside the spans they show. */
-static enum sf_err draw(struct sf_call *call, struct found *f, struct sf_why *why)
+static enum sf_err traces_draw(struct sf_call *call, struct found *f, struct sf_why *why)
 {
     struct sf_trace_rows rows;
     enum sf_err err = sf_trace_rows_make(f->id, &f->trace, f->q.req, &rows, why);
@@ -130,7 +130,7 @@ bool sf_traces_own(struct sf_call *call, struct sf_worker *worker)
     struct found f = {0};
     struct sf_why why = {0};
     struct sf_arena scratch = {0};
-    enum sf_err err = find(call, worker, &f, &why);
+    enum sf_err err = traces_find(call, worker, &f, &why);
     if (!err && f.trace.spans.n_spans == 0)
         err = sf_fail(&why, SF_ERR_NOT_FOUND, "no such trace: %.*s", SF_STR_ARG(call->arg));
     /* The spans may fill the query's memory: rows and path have as much again. */
@@ -138,7 +138,7 @@ bool sf_traces_own(struct sf_call *call, struct sf_worker *worker)
         err = sf_no_memory(&why, "the query");
     if (!err) {
         f.q.req = &scratch;
-        err = draw(call, &f, &why);
+        err = traces_draw(call, &f, &why);
     }
     sf_arena_done(&scratch);
     return err ? sf_call_fail(call, err, &why) : sf_long_answer_end(call);
