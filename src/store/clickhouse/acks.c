@@ -19,7 +19,7 @@ void sf_acks_init(struct sf_acks *a)
     sf_mutex_init(&a->lock, SF_LOCK_STORE_ACKS);
 }
 
-static void give_back(struct sf_ack *ack, enum sf_err result, const struct sf_why *why)
+static void acks_give_back(struct sf_ack *ack, enum sf_err result, const struct sf_why *why)
 {
     struct sf_ticket *t = ack->theirs;
     t->result = result;
@@ -32,13 +32,13 @@ static void give_back(struct sf_ack *ack, enum sf_err result, const struct sf_wh
 
 /* In the log: on the log's thread, or inside append for a repeat. A repeat's own record is not
  * known; it is among those that are acknowledged. */
-static void logged(struct sf_ticket *ticket)
+static void acks_logged(struct sf_ticket *ticket)
 {
     struct sf_ack *ack = (struct sf_ack *)ticket;
     struct sf_acks *a = ack->all;
     bool is_there;
     if (ticket->result) {
-        give_back(ack, ticket->result, &ticket->why);
+        acks_give_back(ack, ticket->result, &ticket->why);
         return;
     }
     if (!ticket->lsn)
@@ -51,7 +51,7 @@ static void logged(struct sf_ticket *ticket)
     }
     sf_mutex_unlock(&a->lock);
     if (is_there)
-        give_back(ack, SF_OK, NULL);
+        acks_give_back(ack, SF_OK, NULL);
 }
 
 enum sf_err sf_acks_append(struct sf_acks *a, struct sf_store *s, unsigned writer,
@@ -61,7 +61,7 @@ enum sf_err sf_acks_append(struct sf_acks *a, struct sf_store *s, unsigned write
     enum sf_err err;
     if (!ack)
         return sf_no_memory(why, "an acknowledgement");
-    ack->ticket.done = logged;
+    ack->ticket.done = acks_logged;
     ack->all = a;
     ack->wal = sf_local_log(s);
     ack->theirs = ticket;
@@ -73,7 +73,7 @@ enum sf_err sf_acks_append(struct sf_acks *a, struct sf_store *s, unsigned write
 }
 
 /* Takes those off the list that `lsn` covers, or that came before `since_ns`. */
-static struct sf_ack *take(struct sf_acks *a, uint64_t lsn, int64_t since_ns)
+static struct sf_ack *acks_take(struct sf_acks *a, uint64_t lsn, int64_t since_ns)
 {
     struct sf_ack *taken = NULL, **at = &a->first;
     while (*at) {
@@ -93,7 +93,7 @@ static void give_back_all(struct sf_ack *ack, enum sf_err result, const struct s
 {
     while (ack) {
         struct sf_ack *next = ack->next;
-        give_back(ack, result, why);
+        acks_give_back(ack, result, why);
         ack = next;
     }
 }
@@ -104,7 +104,7 @@ void sf_acks_confirm(struct sf_acks *a, uint64_t lsn)
     sf_mutex_lock(&a->lock);
     if (lsn > a->confirmed_lsn)
         a->confirmed_lsn = lsn;
-    taken = take(a, lsn, INT64_MIN);
+    taken = acks_take(a, lsn, INT64_MIN);
     sf_mutex_unlock(&a->lock);
     give_back_all(taken, SF_OK, NULL);
 }
@@ -115,7 +115,7 @@ void sf_acks_expire(struct sf_acks *a, int64_t since_ns)
     struct sf_why why;
     (void)sf_fail(&why, SF_ERR_BUSY, "ClickHouse has not confirmed the data (store.remote.ack)");
     sf_mutex_lock(&a->lock);
-    taken = take(a, 0, since_ns);
+    taken = acks_take(a, 0, since_ns);
     sf_mutex_unlock(&a->lock);
     give_back_all(taken, SF_ERR_BUSY, &why);
 }

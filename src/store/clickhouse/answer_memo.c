@@ -28,7 +28,8 @@ void sf_answer_memo_done(struct sf_answer_memo *m)
     sf_mutex_done(&m->lock);
 }
 
-static bool is_it(const struct sf_memo_entry *e, int64_t begun_ns, uint32_t shard, sf_str question)
+static bool answer_memo_is_it(const struct sf_memo_entry *e, int64_t begun_ns, uint32_t shard,
+                              sf_str question)
 {
     return e->begun_ns == begun_ns && e->shard == shard && e->question_len == question.len &&
            memcmp(e->bytes, question.p, question.len) == 0;
@@ -41,7 +42,7 @@ bool sf_answer_memo_get(struct sf_answer_memo *m, int64_t begun_ns, uint32_t sha
     sf_mutex_lock(&m->lock);
     for (uint32_t i = 0; begun_ns && !is_found && i < m->n; i++) {
         const struct sf_memo_entry *e = &m->list[i];
-        if (is_it(e, begun_ns, shard, question)) {
+        if (answer_memo_is_it(e, begun_ns, shard, question)) {
             sf_buf_add(out, e->bytes + e->question_len, e->len);
             is_found = true;
         }

@@ -34,7 +34,7 @@ struct checking {
     struct sf_buf sql, answer;
 };
 
-static enum sf_err ask(struct checking *c, struct sf_why *why)
+static enum sf_err batch_check_ask(struct checking *c, struct sf_why *why)
 {
     if (!sf_buf_ok(&c->sql))
         return sf_no_memory(why, "a statement");
@@ -59,7 +59,7 @@ static enum sf_err read_sent(struct checking *c, struct sf_why *why)
                           "aggregates, details ");
     add_which(c);
     sf_buf_print(&c->sql, " ORDER BY first_record FORMAT RowBinary");
-    err = ask(c, why);
+    err = batch_check_ask(c, why);
     r = sf_row_reader_init(sf_buf_bytes(&c->answer));
     while (!err && sf_row_more(&r)) {
         struct sent s = {.batch = sf_row_binary_u64(&r)};
@@ -81,7 +81,7 @@ static enum sf_err take_counts(struct checking *c, size_t table, bool is_removed
                                struct sf_why *why)
 {
     struct sf_row_reader r;
-    enum sf_err err = ask(c, why);
+    enum sf_err err = batch_check_ask(c, why);
     r = sf_row_reader_init(sf_buf_bytes(&c->answer));
     while (!err && sf_row_more(&r)) {
         uint64_t batch = sf_row_binary_u64(&r), n = sf_row_binary_u64(&r);
@@ -106,7 +106,7 @@ static void put_count(struct checking *c, const char *table, const char *more)
 }
 
 /* Samples count where they came first; what was kept of them is in `details` once more. */
-static enum sf_err count_table(struct checking *c, size_t table, struct sf_why *why)
+static enum sf_err batch_check_count_table(struct checking *c, size_t table, struct sf_why *why)
 {
     sf_str name = sf_remote_table_name(table);
     bool is_detail = sf_str_eq(name, SF_STR("details"));
@@ -132,14 +132,14 @@ static enum sf_err count_removed(struct checking *c, size_t table, struct sf_why
     return take_counts(c, table, true, why);
 }
 
-static void note(struct checking *c, const struct sf_remote_fault *fault)
+static void batch_check_note(struct checking *c, const struct sf_remote_fault *fault)
 {
     if (c->io->n_listed < SF_REMOTE_FAULTS)
         c->faults[c->io->n_listed++] = *fault;
     c->io->n_faults++;
 }
 
-static void compare(struct checking *c)
+static void batch_check_compare(struct checking *c)
 {
     for (uint32_t i = 0; i < c->n_sent; i++) {
         const struct sent *s = &c->sent[i];
@@ -147,7 +147,7 @@ static void compare(struct checking *c)
             .shard = c->number, .first_record = s->first, .last_record = s->last};
         if (i && s->first != c->sent[i - 1].last + 1) {
             fault.n_sent = s->first > c->sent[i - 1].last ? s->first - c->sent[i - 1].last - 1 : 0;
-            note(c, &fault);
+            batch_check_note(c, &fault);
         }
         for (size_t t = 0; t < SF_REMOTE_TABLES; t++) {
             c->io->n_rows += s->found[t];
@@ -156,7 +156,7 @@ static void compare(struct checking *c)
             fault.table = sf_remote_table_name(t);
             fault.n_sent = s->n[t];
             fault.n_found = s->found[t];
-            note(c, &fault);
+            batch_check_note(c, &fault);
         }
     }
     c->io->n_batches += c->n_sent;
@@ -181,11 +181,11 @@ enum sf_err sf_batch_check(struct sf_shard *shard, const char *database, const u
     io->faults = c.faults;
     err = read_sent(&c, why);
     for (size_t t = 0; !err && c.n_sent && t < SF_REMOTE_TABLES; t++)
-        err = count_table(&c, t, why);
+        err = batch_check_count_table(&c, t, why);
     for (size_t t = 0; !err && c.n_sent && t < SF_REMOTE_TABLES; t++)
         err = count_removed(&c, t, why);
     if (!err)
-        compare(&c);
+        batch_check_compare(&c);
     sf_table_done(&c.at);
     sf_buf_done(&c.sql);
     sf_buf_done(&c.answer);

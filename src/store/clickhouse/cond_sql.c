@@ -18,7 +18,7 @@ struct writing {
 
 /* ---- values ---- */
 
-static bool is_number(struct sf_value v)
+static bool cond_sql_is_number(struct sf_value v)
 {
     return v.type == SF_VALUE_INT || (v.type == SF_VALUE_DOUBLE && isfinite(v.f64));
 }
@@ -32,7 +32,7 @@ static bool are_strings(const struct sf_cond *c)
     return c->n_vals > 0;
 }
 
-static void put_number(struct sf_buf *sql, struct sf_value v)
+static void cond_sql_put_number(struct sf_buf *sql, struct sf_value v)
 {
     if (v.type == SF_VALUE_INT)
         sf_buf_print(sql, "toInt64(%" PRId64 ")", v.i64);
@@ -64,7 +64,7 @@ static const char *sign_of(enum sf_op op)
 
 /* ---- columns ---- */
 
-static bool put_text(struct writing *w, const struct sf_cond *c, const char *column)
+static bool cond_sql_put_text(struct writing *w, const struct sf_cond *c, const char *column)
 {
     if (c->op != SF_OP_EQ || !are_strings(c))
         return false;
@@ -77,15 +77,15 @@ static bool put_text(struct writing *w, const struct sf_cond *c, const char *col
 static bool put_duration(struct writing *w, const struct sf_cond *c)
 {
     const char *sign = sign_of(c->op);
-    if (!sign || c->n_vals != 1 || !is_number(c->vals[0]))
+    if (!sign || c->n_vals != 1 || !cond_sql_is_number(c->vals[0]))
         return false;
     sf_buf_print(w->sql, "(duration_ns < 0 OR duration_ns %s ", sign);
-    put_number(w->sql, c->vals[0]);
+    cond_sql_put_number(w->sql, c->vals[0]);
     sf_buf_print(w->sql, ")");
     return true;
 }
 
-static bool put_numbers(struct writing *w, const struct sf_cond *c, const char *column)
+static bool cond_sql_put_numbers(struct writing *w, const struct sf_cond *c, const char *column)
 {
     if (c->op != SF_OP_EQ || !c->n_vals)
         return false;
@@ -103,15 +103,15 @@ static bool put_numbers(struct writing *w, const struct sf_cond *c, const char *
 static bool put_intrinsic(struct writing *w, const struct sf_cond *c)
 {
     if (sf_str_eq(c->key, SF_STR("name")))
-        return put_text(w, c, "name");
+        return cond_sql_put_text(w, c, "name");
     if (sf_str_eq(c->key, SF_STR("statusMessage")))
-        return put_text(w, c, "status_message");
+        return cond_sql_put_text(w, c, "status_message");
     if (sf_str_eq(c->key, SF_STR("duration")))
         return put_duration(w, c);
     if (sf_str_eq(c->key, SF_STR("status")))
-        return put_numbers(w, c, "status");
+        return cond_sql_put_numbers(w, c, "status");
     if (sf_str_eq(c->key, SF_STR("kind")))
-        return put_numbers(w, c, "kind");
+        return cond_sql_put_numbers(w, c, "kind");
     return false;
 }
 
@@ -153,7 +153,7 @@ static void put_number_cond(struct writing *w, const struct sf_cond *c)
         sf_buf_print(w->sql, "arrayExists((k, v) -> k = ");
         sf_remote_source_quote(w->sql, c->key);
         sf_buf_print(w->sql, " AND (v %s ", sign);
-        put_number(w->sql, c->vals[0]);
+        cond_sql_put_number(w->sql, c->vals[0]);
         sf_buf_print(w->sql, "%s), %sk, %sv) OR ", i ? " OR isNaN(v)" : "", lists[i], lists[i]);
     }
     put_has(w, c->op == SF_OP_EQ ? "x" : "sx", c->key);
@@ -164,7 +164,7 @@ static void put_span_attr(struct writing *w, const struct sf_cond *c)
 {
     if (c->op == SF_OP_EQ && are_strings(c)) {
         put_equal_text(w, c);
-    } else if (sign_of(c->op) && c->n_vals == 1 && is_number(c->vals[0])) {
+    } else if (sign_of(c->op) && c->n_vals == 1 && cond_sql_is_number(c->vals[0])) {
         put_number_cond(w, c);
     } else {
         sf_buf_print(w->sql, "(");
@@ -191,7 +191,7 @@ static void put_resource_attr(struct writing *w, const struct sf_cond *c)
     }
     if (sf_str_eq(c->key, SF_STR("service.name"))) {
         sf_buf_print(w->sql, " OR ");
-        if (!is_text || !put_text(w, c, "service"))
+        if (!is_text || !cond_sql_put_text(w, c, "service"))
             sf_buf_print(w->sql, "1");
     }
     sf_buf_print(w->sql, ")");
@@ -202,7 +202,7 @@ static bool put_service(struct writing *w, const struct sf_cond *c)
 {
     if (!sf_str_eq(c->key, SF_STR("service.name")))
         return false;
-    return put_text(w, c, "service");
+    return cond_sql_put_text(w, c, "service");
 }
 
 static bool put_cond(struct writing *w, const struct sf_cond *c)
@@ -259,7 +259,7 @@ static void put_conds(struct writing *w, const struct sf_cond *conds, size_t n, 
     sf_buf_done(&list);
 }
 
-static void put_times(struct sf_buf *sql, int64_t from_ns, int64_t to_ns)
+static void cond_sql_put_times(struct sf_buf *sql, int64_t from_ns, int64_t to_ns)
 {
     int64_t from_s = from_ns / SF_NS_PER_S;
     if (from_ns == 0 && to_ns == 0)
@@ -281,6 +281,6 @@ void sf_cond_sql_where(const struct sf_remote_source *r, const struct sf_span_qu
                        const struct sf_query_ctx *q, struct sf_buf *sql)
 {
     struct writing w = {.r = r, .q = q, .sql = sql};
-    put_times(sql, query->from_ns, query->to_ns);
+    cond_sql_put_times(sql, query->from_ns, query->to_ns);
     put_conds(&w, query->conds, query->n_conds, query->is_all);
 }

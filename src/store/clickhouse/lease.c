@@ -43,8 +43,9 @@ static enum sf_err read_holder(const struct sf_lease *l, struct sf_shard *first,
     return err;
 }
 
-static enum sf_err add_row(const struct sf_lease *l, struct sf_shard *first, const char *database,
-                           const uint8_t node[16], uint64_t term, bool is_first, struct sf_why *why)
+static enum sf_err lease_add_row(const struct sf_lease *l, struct sf_shard *first,
+                                 const char *database, const uint8_t node[16], uint64_t term,
+                                 bool is_first, struct sf_why *why)
 {
     struct sf_buf sql = {0};
     char hex[33] = "";
@@ -79,7 +80,7 @@ enum sf_err sf_lease_ask(struct sf_lease *l, struct sf_shard *first, const char 
         return SF_OK;
     }
     if (!err)
-        err = add_row(l, first, database, node, is_own ? h.term : h.term + 1, !is_own, why);
+        err = lease_add_row(l, first, database, node, is_own ? h.term : h.term + 1, !is_own, why);
     if (!err && !is_own) { /* another node may have been first */
         err = read_holder(l, first, database, &h, why);
         is_own = !err && h.is_live && memcmp(h.node, node, 16) == 0;

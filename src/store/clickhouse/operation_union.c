@@ -20,7 +20,7 @@ struct joining {
     struct sf_table at;
 };
 
-static struct sf_operation_row *find(struct joining *j, sf_str service, sf_str name)
+static struct sf_operation_row *operation_union_find(struct joining *j, sf_str service, sf_str name)
 {
     struct sf_table_lookup lookup;
     struct sf_operation_row row = {0};
@@ -44,8 +44,8 @@ static struct sf_operation_row *find(struct joining *j, sf_str service, sf_str n
 /* ---- the shards' ---- */
 
 /* Buckets as model/span_rows.h has them: four to a power of two, their ends rounded down. */
-static void put_question(const struct joining *j, int64_t from_ns, int64_t to_ns,
-                         struct sf_buf *sql)
+static void operation_union_put_question(const struct joining *j, int64_t from_ns, int64_t to_ns,
+                                         struct sf_buf *sql)
 {
     sf_buf_print(
         sql,
@@ -71,8 +71,8 @@ static void put_question(const struct joining *j, int64_t from_ns, int64_t to_ns
     sf_buf_print(sql, ") GROUP BY service, name, is_entry, bucket_no FORMAT RowBinary");
 }
 
-static void add(struct sf_call_count *to, uint8_t bucket, uint64_t n, uint64_t n_errors,
-                uint64_t sum_ns)
+static void operation_union_add(struct sf_call_count *to, uint8_t bucket, uint64_t n,
+                                uint64_t n_errors, uint64_t sum_ns)
 {
     uint64_t most = UINT32_MAX - to->buckets[bucket];
     to->n_spans += n;
@@ -81,7 +81,7 @@ static void add(struct sf_call_count *to, uint8_t bucket, uint64_t n, uint64_t n
     to->buckets[bucket] += (uint32_t)(n < most ? n : most);
 }
 
-static enum sf_err take(struct joining *j, sf_bytes in, struct sf_why *why)
+static enum sf_err operation_union_take(struct joining *j, sf_bytes in, struct sf_why *why)
 {
     struct sf_row_reader r = sf_row_reader_init(in);
     while (sf_row_more(&r)) {
@@ -95,25 +95,25 @@ static enum sf_err take(struct joining *j, sf_bytes in, struct sf_why *why)
             break;
         if (bucket >= SF_SKETCH_BUCKETS)
             return sf_fail(why, SF_ERR_CORRUPT, "ClickHouse: an answer with a wrong bucket");
-        row = find(j, service, name);
+        row = operation_union_find(j, service, name);
         if (!row)
             return sf_no_room(why, "the operations");
-        add(&row->all, bucket, n, n_errors, sum_ns);
+        operation_union_add(&row->all, bucket, n, n_errors, sum_ns);
         if (is_entry)
-            add(&row->entries, bucket, n, n_errors, sum_ns);
+            operation_union_add(&row->entries, bucket, n, n_errors, sum_ns);
     }
     return sf_row_binary_check(&r, why);
 }
 
-static enum sf_err ask_shard(struct joining *j, uint32_t i, int64_t from_ns, int64_t to_ns,
-                             struct sf_why *why)
+static enum sf_err operation_union_ask_shard(struct joining *j, uint32_t i, int64_t from_ns,
+                                             int64_t to_ns, struct sf_why *why)
 {
     struct sf_buf sql = {0}, answer = {.max = ANSWER_LEN};
     enum sf_err err;
-    put_question(j, from_ns, to_ns, &sql);
+    operation_union_put_question(j, from_ns, to_ns, &sql);
     err = sf_remote_source_ask(j->r, i, j->q, &sql, &answer, why);
     if (!err)
-        err = take(j, sf_buf_bytes(&answer), why);
+        err = operation_union_take(j, sf_buf_bytes(&answer), why);
     sf_buf_done(&sql);
     sf_buf_done(&answer);
     return err;
@@ -121,26 +121,28 @@ static enum sf_err ask_shard(struct joining *j, uint32_t i, int64_t from_ns, int
 
 /* ---- all ---- */
 
-static int by_name(const void *a, const void *b)
+static int operation_union_by_name(const void *a, const void *b)
 {
     const struct sf_operation_row *x = a, *y = b;
     int order = sf_str_cmp(x->service, y->service);
     return order ? order : sf_str_cmp(x->name, y->name);
 }
 
-static enum sf_err join(struct joining *j, int64_t from_ns, int64_t to_ns, struct sf_why *why)
+static enum sf_err operation_union_join(struct joining *j, int64_t from_ns, int64_t to_ns,
+                                        struct sf_why *why)
 {
     struct sf_operation_rows own;
     enum sf_err err = j->r->own_ops->operations(j->r->store, from_ns, to_ns, j->q, &own, why);
     for (uint32_t i = 0; !err && i < own.n; i++) {
-        struct sf_operation_row *row = find(j, own.rows[i].service, own.rows[i].name);
+        struct sf_operation_row *row = operation_union_find(j, own.rows[i].service,
+                                                            own.rows[i].name);
         if (row)
             *row = own.rows[i];
         else
             err = sf_no_room(why, "the operations");
     }
     for (uint32_t i = 0; !err && i < j->r->n_shards; i++) {
-        err = ask_shard(j, i, from_ns, to_ns, why);
+        err = operation_union_ask_shard(j, i, from_ns, to_ns, why);
         if (err && sf_remote_source_goes_on(j->r, i, j->q, err))
             err = SF_OK;
     }
@@ -152,12 +154,12 @@ enum sf_err sf_operation_union_read(const struct sf_remote_source *r, int64_t fr
                                     struct sf_operation_rows *out, struct sf_why *why)
 {
     struct joining j = {.r = r, .q = q};
-    enum sf_err err = join(&j, from_ns, to_ns, why);
+    enum sf_err err = operation_union_join(&j, from_ns, to_ns, why);
     sf_table_done(&j.at);
     if (err)
         return err;
     if (j.n)
-        qsort(j.rows, j.n, sizeof(*j.rows), by_name);
+        qsort(j.rows, j.n, sizeof(*j.rows), operation_union_by_name);
     *out = (struct sf_operation_rows){j.rows, j.n};
     return SF_OK;
 }

@@ -27,12 +27,12 @@ void sf_profile_answer_done(struct sf_profile_answer *a)
     sf_table_done(&a->profile_at);
 }
 
-static enum sf_err end(const struct reading *x, struct sf_why *why)
+static enum sf_err profile_answer_end(const struct reading *x, struct sf_why *why)
 {
     return x->is_full ? sf_no_room(why, "the answer of a shard") : sf_row_binary_check(&x->r, why);
 }
 
-static void refuse(struct reading *x, const char *what)
+static void profile_answer_refuse(struct reading *x, const char *what)
 {
     if (x->r.fault)
         return;
@@ -43,7 +43,7 @@ static void refuse(struct reading *x, const char *what)
 
 /* ---- entries ---- */
 
-static bool find_id(const struct sf_answer_ids *ids, uint64_t id, uint32_t *out)
+static bool profile_answer_find_id(const struct sf_answer_ids *ids, uint64_t id, uint32_t *out)
 {
     struct sf_table_lookup lookup;
     if (!ids->at.n_slots)
@@ -57,13 +57,14 @@ static bool find_id(const struct sf_answer_ids *ids, uint64_t id, uint32_t *out)
 }
 
 /* The place of an entry; for an id without a definition, an empty entry is created. */
-static uint32_t place_of(struct reading *x, enum sf_profile_entry_kind kind, uint64_t id)
+static uint32_t profile_answer_place_of(struct reading *x, enum sf_profile_entry_kind kind,
+                                        uint64_t id)
 {
     struct sf_profile_answer *a = x->a;
     struct sf_answer_ids *ids = &a->ids[kind];
     uint32_t at = 0;
     bool has_room = false;
-    if (find_id(ids, id, &at))
+    if (profile_answer_find_id(ids, id, &at))
         return at;
     switch (kind) {
     case SF_ENTRY_SERIES:
@@ -119,7 +120,7 @@ static uint32_t *read_u32s(struct reading *x, uint32_t *n)
     return list;
 }
 
-static void read_entry(struct reading *x, struct entry *e)
+static void profile_answer_read_entry(struct reading *x, struct entry *e)
 {
     e->what = sf_row_binary_u8(&x->r);
     e->id = sf_row_binary_u64(&x->r);
@@ -140,17 +141,17 @@ static void read_entry(struct reading *x, struct entry *e)
     e->address = sf_row_binary_u64(&x->r);
     e->kind = sf_row_binary_u8(&x->r);
     if (e->what >= SF_ENTRY_KINDS)
-        refuse(x, "an entry of no known kind");
+        profile_answer_refuse(x, "an entry of no known kind");
     if (e->what == SF_ENTRY_SERIES && e->n[0] != e->n[1])
-        refuse(x, "labels and their values differ in number");
+        profile_answer_refuse(x, "labels and their values differ in number");
     if (e->what == SF_ENTRY_FRAME &&
         (e->n[0] != e->n[1] || e->n[0] != e->n[2] || e->n[0] != e->n_lines ||
          e->n[0] != e->n_starts || e->kind >= SF_FRAME_KINDS_SENT))
-        refuse(x, "a frame whose lists differ in number, or of no known kind");
+        profile_answer_refuse(x, "a frame whose lists differ in number, or of no known kind");
 }
 
 /* name:sample_type:unit:period_type:period_unit; further colons belong to the name. */
-static struct sf_profile_type read_type(sf_str text)
+static struct sf_profile_type profile_answer_read_type(sf_str text)
 {
     struct sf_profile_type t = {0};
     sf_str *parts[] = {&t.period_unit, &t.period_type, &t.sample_unit, &t.sample_type};
@@ -171,21 +172,21 @@ static void take_series(struct reading *x, const struct entry *e, struct sf_seri
     for (uint32_t i = 0; labels && i < e->n[0]; i++)
         labels[i] = (struct sf_label){e->lists[0][i], e->lists[1][i]};
     *to = (struct sf_series){.service = e->a,
-                             .type = read_type(e->b),
+                             .type = profile_answer_read_type(e->b),
                              .labels = labels,
                              .n_labels = labels ? e->n[0] : 0,
                              .process = SF_NONE};
 }
 
-static void take_stack(struct reading *x, const struct entry *e, uint32_t place)
+static void profile_answer_take_stack(struct reading *x, const struct entry *e, uint32_t place)
 {
     uint32_t *frames = room(x, e->n_frames, sizeof(*frames));
     for (uint32_t i = 0; frames && !x->is_full && i < e->n_frames; i++)
-        frames[i] = place_of(x, SF_ENTRY_FRAME, e->frames[i]);
+        frames[i] = profile_answer_place_of(x, SF_ENTRY_FRAME, e->frames[i]);
     x->a->stacks[place] = (struct sf_stack){frames, frames ? e->n_frames : 0};
 }
 
-static void take_frame(struct reading *x, const struct entry *e, uint32_t place)
+static void profile_answer_take_frame(struct reading *x, const struct entry *e, uint32_t place)
 {
     struct sf_profile_answer *a = x->a;
     struct sf_line *lines = room(x, e->n[0], sizeof(*lines));
@@ -216,15 +217,15 @@ static void take_frame(struct reading *x, const struct entry *e, uint32_t place)
     a->locations[place] = to;
 }
 
-static void take_entry(struct reading *x, const struct entry *e)
+static void profile_answer_take_entry(struct reading *x, const struct entry *e)
 {
-    uint32_t place = place_of(x, (enum sf_profile_entry_kind)e->what, e->id);
+    uint32_t place = profile_answer_place_of(x, (enum sf_profile_entry_kind)e->what, e->id);
     if (x->is_full)
         return;
     switch (e->what) {
     case SF_ENTRY_SERIES: take_series(x, e, &x->a->kinds[place]); break;
-    case SF_ENTRY_STACK: take_stack(x, e, place); break;
-    case SF_ENTRY_FRAME: take_frame(x, e, place); break;
+    case SF_ENTRY_STACK: profile_answer_take_stack(x, e, place); break;
+    case SF_ENTRY_FRAME: profile_answer_take_frame(x, e, place); break;
     default:
         x->a->processes[place] = (struct sf_process){.key = e->a, .is_guess = e->kind != 0};
         break;
@@ -237,11 +238,11 @@ enum sf_err sf_profile_answer_add_entries(struct sf_profile_answer *a, sf_bytes 
     struct reading x = {.a = a, .r = sf_row_reader_init(in)};
     while (sf_row_more(&x.r) && !x.is_full) {
         struct entry e = {0};
-        read_entry(&x, &e);
+        profile_answer_read_entry(&x, &e);
         if (!x.r.fault && !x.is_full)
-            take_entry(&x, &e);
+            profile_answer_take_entry(&x, &e);
     }
-    return end(&x, why);
+    return profile_answer_end(&x, why);
 }
 
 /* ---- profiles ---- */
@@ -252,7 +253,7 @@ struct key { /* what every row begins with */
     int64_t start_ns;
 };
 
-static struct key read_key(struct reading *x)
+static struct key profile_answer_read_key(struct reading *x)
 {
     struct key k = {.series = sf_row_binary_u64(&x->r), .process = sf_row_binary_u64(&x->r)};
     k.is_request = sf_row_binary_u8(&x->r) != 0;
@@ -260,7 +261,7 @@ static struct key read_key(struct reading *x)
     return k;
 }
 
-static uint64_t hash_of(const struct key *k, int64_t duration_ns)
+static uint64_t profile_answer_hash_of(const struct key *k, int64_t duration_ns)
 {
     uint64_t h = sf_hash_mix(k->series, k->process);
     h = sf_hash_mix(h, (uint64_t)k->start_ns);
@@ -270,8 +271,9 @@ static uint64_t hash_of(const struct key *k, int64_t duration_ns)
 static uint32_t new_profile(struct reading *x, const struct key *k, uint64_t hash)
 {
     struct sf_profile_answer *a = x->a;
-    uint32_t kind = place_of(x, SF_ENTRY_SERIES, k->series),
-             process = k->process ? place_of(x, SF_ENTRY_PROCESS, k->process) : SF_NONE;
+    uint32_t kind = profile_answer_place_of(x, SF_ENTRY_SERIES, k->series),
+             process = k->process ? profile_answer_place_of(x, SF_ENTRY_PROCESS, k->process)
+                                  : SF_NONE;
     struct sf_series *to;
     if (x->is_full || !sf_table_more(&a->profile_at) ||
         !sf_list_room_in(a->req, &a->profiles, a->n_profiles, &a->profiles_cap, 64) ||
@@ -290,10 +292,11 @@ static uint32_t new_profile(struct reading *x, const struct key *k, uint64_t has
 }
 
 /* The profile of a row that does not say more of it than `key` and how long it was. */
-static uint32_t profile_of(struct reading *x, const struct key *k, int64_t duration_ns)
+static uint32_t profile_answer_profile_of(struct reading *x, const struct key *k,
+                                          int64_t duration_ns)
 {
     struct sf_profile_answer *a = x->a;
-    uint64_t hash = hash_of(k, duration_ns);
+    uint64_t hash = profile_answer_hash_of(k, duration_ns);
     uint32_t at;
     if (a->profile_at.n_slots) {
         struct sf_table_lookup lookup = sf_table_lookup(&a->profile_at, sf_key_u64(hash));
@@ -319,15 +322,15 @@ static struct sf_sample *new_sample(struct reading *x)
     return &a->samples[a->n_samples];
 }
 
-static uint32_t count_of(uint64_t n)
+static uint32_t profile_answer_count_of(uint64_t n)
 {
     return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-static void read_profile(struct reading *x, bool has_totals)
+static void profile_answer_read_profile(struct reading *x, bool has_totals)
 {
     struct sf_profile_answer *a = x->a;
-    struct key k = read_key(x);
+    struct key k = profile_answer_read_key(x);
     int64_t duration_ns = (int64_t)sf_row_binary_u64(&x->r),
             period = (int64_t)sf_row_binary_u64(&x->r);
     sf_str id = sf_row_binary_fixed(&x->r, sizeof(a->profiles->id.b));
@@ -339,7 +342,7 @@ static void read_profile(struct reading *x, bool has_totals)
     if (x->r.fault)
         return;
     /* Aggregates know no duration: they find it without one. */
-    at = new_profile(x, &k, hash_of(&k, 0));
+    at = new_profile(x, &k, profile_answer_hash_of(&k, 0));
     if (x->is_full)
         return;
     a->profiles[at].duration_ns = duration_ns;
@@ -350,9 +353,9 @@ static void read_profile(struct reading *x, bool has_totals)
     if (!s)
         return;
     *s = (struct sf_sample){.series = at,
-                            .stack = place_of(x, SF_ENTRY_STACK, 0),
+                            .stack = profile_answer_place_of(x, SF_ENTRY_STACK, 0),
                             .value = total,
-                            .count = count_of(n)};
+                            .count = profile_answer_count_of(n)};
     a->n_samples += !x->is_full;
 }
 
@@ -361,8 +364,8 @@ enum sf_err sf_profile_answer_add_profiles(struct sf_profile_answer *a, sf_bytes
 {
     struct reading x = {.a = a, .r = sf_row_reader_init(in)};
     while (sf_row_more(&x.r) && !x.is_full)
-        read_profile(&x, has_totals);
-    return end(&x, why);
+        profile_answer_read_profile(&x, has_totals);
+    return profile_answer_end(&x, why);
 }
 
 /* ---- samples ---- */
@@ -372,26 +375,26 @@ enum sf_err sf_profile_answer_add_stacks(struct sf_profile_answer *a, sf_bytes i
 {
     struct reading x = {.a = a, .r = sf_row_reader_init(in)};
     while (sf_row_more(&x.r) && !x.is_full) {
-        struct key k = read_key(&x);
+        struct key k = profile_answer_read_key(&x);
         uint64_t stack = sf_row_binary_u64(&x.r);
         int64_t value = (int64_t)sf_row_binary_u64(&x.r);
         uint64_t n = sf_row_binary_u64(&x.r);
-        struct sf_sample one = {.value = value, .count = count_of(n)}, *s;
+        struct sf_sample one = {.value = value, .count = profile_answer_count_of(n)}, *s;
         if (x.r.fault)
             break;
-        one.series = profile_of(&x, &k, 0);
-        one.stack = place_of(&x, SF_ENTRY_STACK, stack);
+        one.series = profile_answer_profile_of(&x, &k, 0);
+        one.stack = profile_answer_place_of(&x, SF_ENTRY_STACK, stack);
         s = new_sample(&x);
         if (s)
             *s = one;
         a->n_samples += s != NULL;
     }
-    return end(&x, why);
+    return profile_answer_end(&x, why);
 }
 
 static void read_detail(struct reading *x)
 {
-    struct key k = read_key(x);
+    struct key k = profile_answer_read_key(x);
     int64_t length_ns = (int64_t)sf_row_binary_u64(&x->r);
     struct sf_sample one = {.has_time = sf_row_binary_u8(&x->r) != 0}, *s;
     sf_str trace;
@@ -408,7 +411,7 @@ static void read_detail(struct reading *x)
     one.is_lent = sf_row_binary_u8(&x->r) != 0;
     one.is_kernel_thread = sf_row_binary_u8(&x->r) != 0;
     if (one.state >= SF_STATES)
-        refuse(x, "a sample in no known state");
+        profile_answer_refuse(x, "a sample in no known state");
     if (x->r.fault)
         return;
     memcpy(one.trace_id.b, trace.p, sizeof(one.trace_id.b));
@@ -418,8 +421,8 @@ static void read_detail(struct reading *x)
         k.start_ns -= k.start_ns % (INT64_C(1) << 40);
         length_ns = INT64_C(1) << 40;
     }
-    one.series = profile_of(x, &k, length_ns);
-    one.stack = place_of(x, SF_ENTRY_STACK, stack);
+    one.series = profile_answer_profile_of(x, &k, length_ns);
+    one.stack = profile_answer_place_of(x, SF_ENTRY_STACK, stack);
     s = new_sample(x);
     if (!s)
         return;
@@ -433,7 +436,7 @@ enum sf_err sf_profile_answer_add_details(struct sf_profile_answer *a, sf_bytes 
     struct reading x = {.a = a, .r = sf_row_reader_init(in)};
     while (sf_row_more(&x.r) && !x.is_full)
         read_detail(&x);
-    return end(&x, why);
+    return profile_answer_end(&x, why);
 }
 
 struct sf_profile_batch sf_profile_answer_batch(const struct sf_profile_answer *a)

@@ -53,15 +53,16 @@ void sf_profile_gather_close(struct sf_profile_gather *g)
 
 /* ---- the query ---- */
 
-static void done(struct asking *a)
+static void profile_gather_done(struct asking *a)
 {
     sf_buf_done(&a->where);
     sf_buf_done(&a->tail);
     sf_buf_done(&a->profiles);
 }
 
-static enum sf_err put_series(struct sf_buf *sql, sf_str type, const struct sf_matcher *match,
-                              size_t n_match, struct sf_why *why)
+static enum sf_err profile_gather_put_series(struct sf_buf *sql, sf_str type,
+                                             const struct sf_matcher *match, size_t n_match,
+                                             struct sf_why *why)
 {
     struct sf_profile_select select = {0};
     enum sf_err err = sf_profile_select_init(&select, type, match, n_match, why);
@@ -88,8 +89,8 @@ static enum sf_err put_series(struct sf_buf *sql, sf_str type, const struct sf_m
 }
 
 /* `length`: the column with how long a row lasted. */
-static void put_times(struct sf_buf *sql, int64_t from_ns, int64_t to_ns,
-                      enum sf_prof_select select, const char *length)
+static void profile_gather_put_times(struct sf_buf *sql, int64_t from_ns, int64_t to_ns,
+                                     enum sf_prof_select select, const char *length)
 {
     if (from_ns == 0 && to_ns == 0)
         return;
@@ -122,7 +123,7 @@ static void put_trace_ids(struct sf_buf *sql, const sf_trace_id *ids, size_t n)
 }
 
 /* As read_set() of the local store takes rows, and some others. */
-static void put_ids(struct sf_buf *sql, const struct sf_detail_query *query)
+static void profile_gather_put_ids(struct sf_buf *sql, const struct sf_detail_query *query)
 {
     const char *joint = "";
     bool has_both = query->n_spans && query->n_traces;
@@ -157,7 +158,7 @@ static void put_detail_times(struct sf_buf *sql, const struct sf_detail_query *q
             from_s = from_ns / SF_NS_PER_S - REACH_S - BUCKET_S, to_s = to_ns / SF_NS_PER_S;
     if (query->from_ns == 0 && query->to_ns == 0)
         return;
-    put_times(sql, from_ns, to_ns, query->select, "length_ns");
+    profile_gather_put_times(sql, from_ns, to_ns, query->select, "length_ns");
     if (from_s > 0 && from_s < UINT32_MAX)
         sf_buf_print(sql, " AND bucket >= %" PRId64, from_s);
     if (to_s >= 0 && to_s < UINT32_MAX)
@@ -168,7 +169,7 @@ static void put_detail_times(struct sf_buf *sql, const struct sf_detail_query *q
 
 /* " AND ..." of samples that count in a table: those of an hour that was judged are what the
  * verdict kept, from a moment on that is the same in both tables. */
-static void put_counts(const struct asking *a, bool is_undecided, struct sf_buf *sql)
+static void profile_gather_put_counts(const struct asking *a, bool is_undecided, struct sf_buf *sql)
 {
     const char *database = a->g->r->database;
     if (is_undecided)
@@ -196,7 +197,7 @@ static void put_select(const struct asking *a, const char *columns, bool has_all
                      a->g->r->database, i ? SF_SCHEMA_UNDECIDED : a->table);
         sf_buf_add_str(sql, sf_buf_str(&a->where));
         if (is_detail && !has_all)
-            put_counts(a, i > 0, sql);
+            profile_gather_put_counts(a, i > 0, sql);
         if (!has_all)
             sf_buf_add_str(sql, sf_buf_str(&a->tail));
     }
@@ -205,7 +206,7 @@ static void put_select(const struct asking *a, const char *columns, bool has_all
 /* ---- entries ---- */
 
 /* SELECTs of one shape for all kinds: profile_answer.h. */
-static void put_entries(const struct asking *a, struct sf_buf *sql)
+static void profile_gather_put_entries(const struct asking *a, struct sf_buf *sql)
 {
     const char *database = a->g->r->database;
     bool is_detail = a->columns == sf_profile_answer_details;
@@ -270,7 +271,8 @@ struct answers { /* of one shard */
     struct sf_buf rows, entries, profiles;
 };
 
-static enum sf_err read_shard(struct asking *a, uint32_t i, struct answers *to, struct sf_why *why)
+static enum sf_err profile_gather_read_shard(struct asking *a, uint32_t i, struct answers *to,
+                                             struct sf_why *why)
 {
     const struct sf_remote_source *r = a->g->r;
     struct sf_buf sql = {0};
@@ -281,7 +283,7 @@ static enum sf_err read_shard(struct asking *a, uint32_t i, struct answers *to, 
     err = sf_remote_source_ask(r, i, &a->q, &sql, &to->rows, why);
     if (!err && to->rows.len) {
         sf_buf_reset(&sql);
-        put_entries(a, &sql);
+        profile_gather_put_entries(a, &sql);
         err = sf_remote_source_ask(r, i, &a->q, &sql, &to->entries, why);
     }
     if (!err && to->rows.len && a->profiles.len) {
@@ -296,8 +298,8 @@ static enum sf_err read_shard(struct asking *a, uint32_t i, struct answers *to, 
     return err;
 }
 
-static enum sf_err take(const struct asking *a, const struct answers *from,
-                        struct sf_profile_answer *to, struct sf_why *why)
+static enum sf_err profile_gather_take(const struct asking *a, const struct answers *from,
+                                       struct sf_profile_answer *to, struct sf_why *why)
 {
     enum sf_err err = sf_profile_answer_add_entries(to, sf_buf_bytes(&from->entries), why);
     sf_bytes rows = sf_buf_bytes(&from->rows);
@@ -320,9 +322,9 @@ static enum sf_err gather_shard(struct asking *a, uint32_t i, struct sf_why *why
     enum sf_err err;
     if (!sf_arena_init(&arena, ARENA_LEN))
         return sf_no_memory(why, "the answer of a shard");
-    err = read_shard(a, i, &answers, why);
+    err = profile_gather_read_shard(a, i, &answers, why);
     if (!err)
-        err = take(a, &answers, &found, why);
+        err = profile_gather_take(a, &answers, &found, why);
     if (!err && found.n_profiles) {
         struct sf_profile_batch batch = sf_profile_answer_batch(&found);
         a->g->q->stats.n_rows += found.n_samples;
@@ -336,7 +338,7 @@ static enum sf_err gather_shard(struct asking *a, uint32_t i, struct sf_why *why
     return err;
 }
 
-static enum sf_err gather(struct asking *a, struct sf_why *why)
+static enum sf_err clickhouse_profile_gather(struct asking *a, struct sf_why *why)
 {
     const struct sf_remote_source *r = a->g->r;
     enum sf_err err = SF_OK;
@@ -348,7 +350,8 @@ static enum sf_err gather(struct asking *a, struct sf_why *why)
     return err;
 }
 
-static void begin(struct asking *a, struct sf_profile_gather *g, const uint32_t *tenant)
+static void profile_gather_begin(struct asking *a, struct sf_profile_gather *g,
+                                 const uint32_t *tenant)
 {
     *a = (struct asking){.g = g, .q = *g->q};
     a->q.tenants = tenant;
@@ -362,8 +365,9 @@ static void begin(struct asking *a, struct sf_profile_gather *g, const uint32_t 
 static enum sf_err put_profiles(struct sf_buf *sql, const struct sf_prof_query *query,
                                 struct sf_why *why)
 {
-    enum sf_err err = put_series(sql, query->type, query->match, query->n_match, why);
-    put_times(sql, query->from_ns, query->to_ns, query->select, "duration_ns");
+    enum sf_err err = profile_gather_put_series(sql, query->type, query->match, query->n_match,
+                                                why);
+    profile_gather_put_times(sql, query->from_ns, query->to_ns, query->select, "duration_ns");
     if (query->process)
         sf_buf_print(sql, " AND process = %" PRIu64, query->process);
     return err;
@@ -415,11 +419,11 @@ enum sf_err sf_profile_gather_profiles(struct sf_profile_gather *g,
     for (size_t i = 0; !err && i < g->q->n_tenants; i++) {
         struct sf_buf columns = {0};
         struct asking a;
-        begin(&a, g, &g->q->tenants[i]);
+        profile_gather_begin(&a, g, &g->q->tenants[i]);
         err = ask_profiles(&a, query, stacks, &columns, why);
         if (!err)
-            err = gather(&a, why);
-        done(&a);
+            err = clickhouse_profile_gather(&a, why);
+        profile_gather_done(&a);
         sf_buf_done(&columns);
     }
     return err;
@@ -434,16 +438,16 @@ enum sf_err sf_profile_gather_details(struct sf_profile_gather *g,
     enum sf_err err = SF_OK;
     for (size_t i = 0; !err && i < g->q->n_tenants; i++) {
         struct asking a;
-        begin(&a, g, &g->q->tenants[i]);
+        profile_gather_begin(&a, g, &g->q->tenants[i]);
         a.table = "details";
         a.columns = sf_profile_answer_details;
         a.has_stacks = has_stacks;
-        err = put_series(&a.where, query->type, query->match, query->n_match, why);
-        put_ids(&a.where, query);
+        err = profile_gather_put_series(&a.where, query->type, query->match, query->n_match, why);
+        profile_gather_put_ids(&a.where, query);
         put_detail_times(&a.where, query);
         if (!err)
-            err = gather(&a, why);
-        done(&a);
+            err = clickhouse_profile_gather(&a, why);
+        profile_gather_done(&a);
     }
     return err;
 }
@@ -454,14 +458,14 @@ enum sf_err sf_profile_gather_spans(struct sf_profile_gather *g, sf_span_id low,
     enum sf_err err = SF_OK;
     for (size_t i = 0; !err && i < g->q->n_tenants; i++) {
         struct asking a;
-        begin(&a, g, &g->q->tenants[i]);
+        profile_gather_begin(&a, g, &g->q->tenants[i]);
         a.table = "details";
         a.columns = sf_profile_answer_details;
         sf_buf_print(&a.where, " AND span_id != 0 AND span_id BETWEEN %" PRIu64 " AND %" PRIu64,
                      (uint64_t)low, (uint64_t)high);
         sf_buf_print(&a.tail, " LIMIT 1 BY span_id, service LIMIT %zu", cap);
-        err = gather(&a, why);
-        done(&a);
+        err = clickhouse_profile_gather(&a, why);
+        profile_gather_done(&a);
     }
     return err;
 }

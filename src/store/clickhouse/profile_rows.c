@@ -39,7 +39,7 @@ struct adding {
 
 /* ---- ids ---- */
 
-static uint64_t id_of(struct sf_buf *b)
+static uint64_t profile_rows_id_of(struct sf_buf *b)
 {
     uint64_t id = sf_hash(b->p, b->len);
     return id ? id : 1;
@@ -69,11 +69,11 @@ static uint64_t series_id(struct adding *a, const struct sf_series *s)
         sf_row_add_str(&a->scratch, s->labels[i].key);
         sf_row_add_str(&a->scratch, s->labels[i].val);
     }
-    return id_of(&a->scratch);
+    return profile_rows_id_of(&a->scratch);
 }
 
-static void put_frame(const struct sf_profile_batch *b, const struct sf_location *l,
-                      struct sf_buf *out)
+static void profile_rows_put_frame(const struct sf_profile_batch *b, const struct sf_location *l,
+                                   struct sf_buf *out)
 {
     const struct sf_mapping none = {0},
                             *m = l->mapping == SF_NONE ? &none : &b->mappings[l->mapping];
@@ -102,8 +102,8 @@ static uint64_t frame_id(struct adding *a, uint32_t place)
 {
     if (!a->frames[place]) {
         sf_buf_reset(&a->scratch);
-        put_frame(a->b, &a->b->locations[place], &a->scratch);
-        a->frames[place] = id_of(&a->scratch);
+        profile_rows_put_frame(a->b, &a->b->locations[place], &a->scratch);
+        a->frames[place] = profile_rows_id_of(&a->scratch);
     }
     return a->frames[place];
 }
@@ -122,7 +122,7 @@ static uint64_t stack_id(struct adding *a, uint32_t place)
 
 /* ---- dictionaries ---- */
 
-static void add_tenant_day(struct sf_buf *row, sf_str tenant, uint16_t day)
+static void profile_rows_add_tenant_day(struct sf_buf *row, sf_str tenant, uint16_t day)
 {
     sf_row_add_str(row, tenant);
     sf_buf_add_u16le(row, day);
@@ -135,7 +135,7 @@ static void add_stack(struct adding *a, uint32_t shard, uint16_t day, uint32_t p
     struct sf_buf *row = sf_remote_outbox_entry(a->o, shard, SF_SHIP_STACKS, a->tenant, day, id);
     if (!row)
         return;
-    add_tenant_day(row, a->tenant, day);
+    profile_rows_add_tenant_day(row, a->tenant, day);
     sf_buf_add_u64le(row, id);
     sf_buf_add_varint(row, s->n);
     for (uint32_t i = 0; i < s->n; i++)
@@ -145,20 +145,20 @@ static void add_stack(struct adding *a, uint32_t shard, uint16_t day, uint32_t p
         row = sf_remote_outbox_entry(a->o, shard, SF_SHIP_FRAMES, a->tenant, day, frame);
         if (!row)
             continue;
-        add_tenant_day(row, a->tenant, day);
+        profile_rows_add_tenant_day(row, a->tenant, day);
         sf_buf_add_u64le(row, frame);
-        put_frame(a->b, &a->b->locations[s->locations[i]], row);
+        profile_rows_put_frame(a->b, &a->b->locations[s->locations[i]], row);
     }
 }
 
-static void add_series(struct adding *a, uint32_t shard, uint16_t day, uint32_t place)
+static void profile_rows_add_series(struct adding *a, uint32_t shard, uint16_t day, uint32_t place)
 {
     const struct sf_series *s = &a->b->series[place];
     struct sf_buf *row = sf_remote_outbox_entry(a->o, shard, SF_SHIP_SERIES, a->tenant, day,
                                                 a->totals[place].series);
     if (!row)
         return;
-    add_tenant_day(row, a->tenant, day);
+    profile_rows_add_tenant_day(row, a->tenant, day);
     sf_row_add_str(row, s->service);
     put_type(row, &s->type);
     sf_buf_add_u64le(row, a->totals[place].series);
@@ -194,8 +194,8 @@ static void add_sum(struct adding *a, const struct sf_sample *p)
     a->sums[a->n_sums++] = (struct sum){p->series, p->stack, p->value, p->count};
 }
 
-static bool is_erased(const struct adding *a, const struct sf_series *s, sf_trace_id trace,
-                      int64_t start_ns)
+static bool profile_rows_is_erased(const struct adding *a, const struct sf_series *s,
+                                   sf_trace_id trace, int64_t start_ns)
 {
     return sf_outbox_is_erased(a->o, trace, s->service, (uint64_t)start_ns);
 }
@@ -215,12 +215,12 @@ static void add_detail(struct adding *a, const struct sf_sample *p)
                                   : sf_hash_str(s->service);
     uint32_t shard = sf_outbox_shard(a->o, place);
     struct sf_buf *row;
-    if (is_erased(a, s, p->trace_id, start_ns))
+    if (profile_rows_is_erased(a, s, p->trace_id, start_ns))
         return;
     add_stack(a, shard, day, p->stack);
-    add_series(a, shard, day, p->series);
+    profile_rows_add_series(a, shard, day, p->series);
     row = sf_remote_outbox_row(a->o, shard, SF_SHIP_DETAILS, day);
-    add_tenant_day(row, a->tenant, day);
+    profile_rows_add_tenant_day(row, a->tenant, day);
     sf_buf_add_u32le(row, (uint32_t)(at_ns / (300 * SF_NS_PER_S) * 300));
     sf_buf_add_u64le(row, p->span_id);
     sf_buf_add_u64le(row, t->process);
@@ -246,7 +246,7 @@ static void add_detail(struct adding *a, const struct sf_sample *p)
     sf_buf_add_u64le(row, a->o->batch);
 }
 
-static void add_sample(struct adding *a, const struct sf_sample *p)
+static void profile_rows_add_sample(struct adding *a, const struct sf_sample *p)
 {
     struct total *t = &a->totals[p->series];
     t->value = sf_add_sat_i64(t->value, p->value);
@@ -256,7 +256,7 @@ static void add_sample(struct adding *a, const struct sf_sample *p)
         add_detail(a, p);
 }
 
-static void add_profile(struct adding *a, uint32_t place)
+static void profile_rows_add_profile(struct adding *a, uint32_t place)
 {
     const struct sf_series *s = &a->b->series[place];
     const struct sf_process none = {0},
@@ -264,11 +264,11 @@ static void add_profile(struct adding *a, uint32_t place)
     const struct total *t = &a->totals[place];
     uint32_t shard = shard_of_service(a, s->service);
     struct sf_buf *row;
-    if (is_erased(a, s, (sf_trace_id){0}, s->time_ns))
+    if (profile_rows_is_erased(a, s, (sf_trace_id){0}, s->time_ns))
         return;
-    add_series(a, shard, t->day, place);
+    profile_rows_add_series(a, shard, t->day, place);
     row = sf_remote_outbox_row(a->o, shard, SF_SHIP_PROFILES, t->day);
-    add_tenant_day(row, a->tenant, t->day);
+    profile_rows_add_tenant_day(row, a->tenant, t->day);
     sf_row_add_str(row, s->service);
     put_type(row, &s->type);
     sf_buf_add_u64le(row, t->series);
@@ -292,11 +292,11 @@ static void add_aggregate(struct adding *a, const struct sum *x)
     const struct total *t = &a->totals[x->series];
     uint32_t shard = shard_of_service(a, s->service);
     struct sf_buf *row;
-    if (is_erased(a, s, (sf_trace_id){0}, s->time_ns))
+    if (profile_rows_is_erased(a, s, (sf_trace_id){0}, s->time_ns))
         return;
     add_stack(a, shard, t->day, x->stack);
     row = sf_remote_outbox_row(a->o, shard, SF_SHIP_AGGREGATES, t->day);
-    add_tenant_day(row, a->tenant, t->day);
+    profile_rows_add_tenant_day(row, a->tenant, t->day);
     sf_row_add_str(row, s->service);
     put_type(row, &s->type);
     sf_buf_add_u64le(row, (uint64_t)s->time_ns);
@@ -311,7 +311,7 @@ static void add_aggregate(struct adding *a, const struct sum *x)
 
 /* ---- all ---- */
 
-static bool prepare(struct adding *a)
+static bool profile_rows_prepare(struct adding *a)
 {
     const struct sf_profile_batch *b = a->b;
     a->frames = sf_heap_new_n((size_t)b->n_locations + 1, sizeof(*a->frames));
@@ -336,11 +336,11 @@ void sf_profile_rows_add(struct sf_remote_outbox *o, sf_str tenant, int64_t recv
                          const struct sf_profile_batch *b)
 {
     struct adding a = {.o = o, .tenant = tenant, .recv_ns = recv_ns, .b = b};
-    bool is_ready = prepare(&a);
+    bool is_ready = profile_rows_prepare(&a);
     for (uint32_t i = 0; is_ready && i < b->n_samples; i++)
-        add_sample(&a, &b->samples[i]);
+        profile_rows_add_sample(&a, &b->samples[i]);
     for (uint32_t i = 0; is_ready && i < b->n_series; i++)
-        add_profile(&a, i);
+        profile_rows_add_profile(&a, i);
     for (uint32_t i = 0; is_ready && i < a.n_sums; i++)
         add_aggregate(&a, &a.sums[i]);
     if (!is_ready || a.scratch.err)

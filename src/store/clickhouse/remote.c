@@ -40,7 +40,7 @@ struct sf_remote {
     struct sf_answer_memo memo;
 };
 
-static struct sf_remote *of(struct sf_store *s)
+static struct sf_remote *remote_of(struct sf_store *s)
 {
     return sf_local_rider(s);
 }
@@ -86,8 +86,8 @@ static enum sf_err ask_parts(struct sf_shard *shard, const char *database, int64
 }
 
 /* A shard that does not answer is part of the answer. NOMEM, LIMIT. */
-static enum sf_err ask_shard(struct sf_remote *r, uint32_t i, struct sf_query_ctx *q,
-                             struct sf_remote_shard *out, struct sf_why *why)
+static enum sf_err remote_ask_shard(struct sf_remote *r, uint32_t i, struct sf_query_ctx *q,
+                                    struct sf_remote_shard *out, struct sf_why *why)
 {
     struct sf_shard *shard = NULL;
     char version[SF_SHARD_VERSION_CAP] = "";
@@ -111,12 +111,12 @@ static enum sf_err ask_shard(struct sf_remote *r, uint32_t i, struct sf_query_ct
 static enum sf_err remote_state(struct sf_store *s, struct sf_query_ctx *q,
                                 struct sf_remote_state *out, struct sf_why *why)
 {
-    struct sf_remote *r = of(s);
+    struct sf_remote *r = remote_of(s);
     uint32_t n = r->config.address.n_shards;
     struct sf_remote_shard *shards = sf_arena_new_n(q->req, n, sizeof(*shards));
     enum sf_err err = shards ? SF_OK : sf_no_room(why, "the state of the shards");
     for (uint32_t i = 0; !err && i < n; i++)
-        err = ask_shard(r, i, q, &shards[i], why);
+        err = remote_ask_shard(r, i, q, &shards[i], why);
     if (err)
         return err;
     *out = (struct sf_remote_state){
@@ -128,7 +128,7 @@ static enum sf_err remote_state(struct sf_store *s, struct sf_query_ctx *q,
 static enum sf_err remote_check(struct sf_store *s, int64_t since_ns, struct sf_query_ctx *q,
                                 struct sf_remote_check *out, struct sf_why *why)
 {
-    struct sf_remote *r = of(s);
+    struct sf_remote *r = remote_of(s);
     struct sf_remote_check check = {.since_ns = since_ns};
     enum sf_err err = SF_OK;
     for (uint32_t i = 0; !err && i < r->config.address.n_shards; i++) {
@@ -157,9 +157,9 @@ static uint64_t shipped_lsn(const void *arg)
     return sf_shipper_shipped(((const struct sf_remote *)arg)->shipper);
 }
 
-static struct sf_remote_source source_of(struct sf_store *s)
+static struct sf_remote_source remote_source_of(struct sf_store *s)
 {
-    struct sf_remote *r = of(s);
+    struct sf_remote *r = remote_of(s);
     return (struct sf_remote_source){.store = s,
                                      .own_ops = &sf_store_local_ops,
                                      .database = r->config.address.database,
@@ -175,7 +175,7 @@ static enum sf_err remote_traces_get(struct sf_store *s, const struct sf_trace_a
                                      size_t n_asks, struct sf_query_ctx *q,
                                      struct sf_span_cursor **out, struct sf_why *why)
 {
-    struct sf_remote_source source = source_of(s);
+    struct sf_remote_source source = remote_source_of(s);
     return sf_trace_union_get(&source, asks, n_asks, q, out, why);
 }
 
@@ -183,7 +183,7 @@ static enum sf_err remote_span_scan(struct sf_store *s, const struct sf_span_que
                                     struct sf_query_ctx *q, struct sf_span_cursor **out,
                                     struct sf_why *why)
 {
-    struct sf_remote_source source = source_of(s);
+    struct sf_remote_source source = remote_source_of(s);
     return query->judge || query->has_whole_traces
                ? sf_trace_search_open(&source, query, q, out, why)
                : sf_row_windows_scan(&source, query, q, out, why);
@@ -193,7 +193,7 @@ static enum sf_err remote_span_columns(struct sf_store *s, const struct sf_span_
                                        struct sf_query_ctx *q, struct sf_column_cursor **out,
                                        struct sf_why *why)
 {
-    struct sf_remote_source source = source_of(s);
+    struct sf_remote_source source = remote_source_of(s);
     return sf_row_windows_columns(&source, query, q, out, why);
 }
 
@@ -201,7 +201,7 @@ static enum sf_err remote_span_tags(struct sf_store *s, const struct sf_tag_quer
                                     struct sf_query_ctx *q, struct sf_str_cursor **out,
                                     struct sf_why *why)
 {
-    struct sf_remote_source source = source_of(s);
+    struct sf_remote_source source = remote_source_of(s);
     return sf_tag_union_open(&source, query, q, out, why);
 }
 
@@ -209,7 +209,7 @@ static enum sf_err remote_operations(struct sf_store *s, int64_t from_ns, int64_
                                      struct sf_query_ctx *q, struct sf_operation_rows *out,
                                      struct sf_why *why)
 {
-    struct sf_remote_source source = source_of(s);
+    struct sf_remote_source source = remote_source_of(s);
     return sf_operation_union_read(&source, from_ns, to_ns, q, out, why);
 }
 
@@ -217,7 +217,7 @@ static enum sf_err remote_prof_merge(struct sf_store *s, const struct sf_prof_qu
                                      struct sf_query_ctx *q, const struct sf_tree **out,
                                      struct sf_why *why)
 {
-    struct sf_remote_source source = source_of(s);
+    struct sf_remote_source source = remote_source_of(s);
     return sf_profile_union_merge(&source, query, q, out, why);
 }
 
@@ -226,7 +226,7 @@ static enum sf_err remote_prof_points(struct sf_store *s, const struct sf_prof_q
                                       struct sf_query_ctx *q, struct sf_prof_points *out,
                                       struct sf_why *why)
 {
-    struct sf_remote_source source = source_of(s);
+    struct sf_remote_source source = remote_source_of(s);
     return sf_profile_union_points(&source, query, keys, n_keys, step_ns, q, out, why);
 }
 
@@ -234,7 +234,7 @@ static enum sf_err remote_prof_list(struct sf_store *s, const struct sf_prof_que
                                     struct sf_query_ctx *q, struct sf_prof_list *out,
                                     struct sf_why *why)
 {
-    struct sf_remote_source source = source_of(s);
+    struct sf_remote_source source = remote_source_of(s);
     return sf_profile_union_list(&source, query, q, out, why);
 }
 
@@ -243,7 +243,7 @@ static enum sf_err remote_prof_spans(struct sf_store *s, sf_span_id low, sf_span
                                      const struct sf_prof_span **out, size_t *out_n,
                                      struct sf_why *why)
 {
-    struct sf_remote_source source = source_of(s);
+    struct sf_remote_source source = remote_source_of(s);
     return sf_profile_union_spans(&source, low, high, cap, q, out, out_n, why);
 }
 
@@ -251,7 +251,7 @@ static enum sf_err remote_detail_list(struct sf_store *s, const struct sf_detail
                                       struct sf_query_ctx *q, struct sf_detail_list *out,
                                       struct sf_why *why)
 {
-    struct sf_remote_source source = source_of(s);
+    struct sf_remote_source source = remote_source_of(s);
     return sf_profile_union_details(&source, query, q, out, why);
 }
 
@@ -259,7 +259,7 @@ static enum sf_err remote_detail_sums(struct sf_store *s, const struct sf_detail
                                       const struct sf_frame_test *test, struct sf_query_ctx *q,
                                       struct sf_span_costs *out, struct sf_why *why)
 {
-    struct sf_remote_source source = source_of(s);
+    struct sf_remote_source source = remote_source_of(s);
     return sf_profile_union_sums(&source, query, test, q, out, why);
 }
 
@@ -268,7 +268,7 @@ static enum sf_err remote_detail_top(struct sf_store *s, const struct sf_detail_
                                      struct sf_query_ctx *q, struct sf_span_top *out,
                                      struct sf_why *why)
 {
-    struct sf_remote_source source = source_of(s);
+    struct sf_remote_source source = remote_source_of(s);
     return sf_profile_union_top(&source, query, test, limit, q, out, why);
 }
 
@@ -311,7 +311,7 @@ static enum sf_err ask_for_tenant(struct sf_remote *r, uint32_t i, sf_str name, 
 static enum sf_err remote_tenant(struct sf_store *s, sf_str name, bool can_create, uint32_t *out,
                                  struct sf_why *why)
 {
-    struct sf_remote *r = of(s);
+    struct sf_remote *r = remote_of(s);
     enum sf_err err = sf_store_local_ops.tenant(s, name, can_create, out, why), first = SF_OK;
     struct sf_why own;
     bool is_there = false;
@@ -336,8 +336,8 @@ static enum sf_err remote_tenant(struct sf_store *s, sf_str name, bool can_creat
 static enum sf_err remote_keep_due(struct sf_store *s, struct sf_arena *req,
                                    struct sf_keep_due *out, struct sf_why *why)
 {
-    struct sf_remote *r = of(s);
-    struct sf_remote_source source = source_of(s);
+    struct sf_remote *r = remote_of(s);
+    struct sf_remote_source source = remote_source_of(s);
     struct sf_upkeep_counts upkeep;
     int64_t now_ns = sf_clock_mono_ns();
     enum sf_err err = sf_store_local_ops.keep_due(s, req, out, why);
@@ -356,16 +356,17 @@ static enum sf_err remote_keep_due(struct sf_store *s, struct sf_arena *req,
 static enum sf_err remote_keep_put(struct sf_store *s, const struct sf_verdict *v,
                                    struct sf_why *why)
 {
-    struct sf_remote_source source = source_of(s);
+    struct sf_remote_source source = remote_source_of(s);
     return v->head.is_shared
-               ? sf_remote_keep_put(&source, v, sf_upkeep_grace_s(of(s)->config.interval_ns), why)
+               ? sf_remote_keep_put(&source, v, sf_upkeep_grace_s(remote_of(s)->config.interval_ns),
+                                    why)
                : sf_store_local_ops.keep_put(s, v, why);
 }
 
 static enum sf_err remote_keep_get(struct sf_store *s, uint32_t tenant, int64_t hour,
                                    struct sf_arena *req, struct sf_verdict *out, struct sf_why *why)
 {
-    struct sf_remote_source source = source_of(s);
+    struct sf_remote_source source = remote_source_of(s);
     struct sf_query_ctx q = {.tenants = &tenant, .n_tenants = 1, .req = req};
     enum sf_err err = sf_store_local_ops.keep_get(s, tenant, hour, req, out, why);
     return err == SF_ERR_NOT_FOUND ? sf_remote_keep_rules(&source, hour, &q, out, why) : err;
@@ -375,7 +376,7 @@ static enum sf_err remote_keep_states(struct sf_store *s, const struct sf_keep_a
                                       uint32_t n, struct sf_query_ctx *q, struct sf_keep_state *out,
                                       struct sf_why *why)
 {
-    struct sf_remote_source source = source_of(s);
+    struct sf_remote_source source = remote_source_of(s);
     return sf_remote_keep_states(&source, asks, n, q, out, why);
 }
 
@@ -385,7 +386,7 @@ static enum sf_err remote_keep_states(struct sf_store *s, const struct sf_keep_a
 static enum sf_err remote_append(struct sf_store *s, unsigned writer, struct sf_batch **give,
                                  struct sf_ticket *ticket, struct sf_why *why)
 {
-    struct sf_remote *r = of(s);
+    struct sf_remote *r = remote_of(s);
     if (!r->config.is_ack_remote)
         return sf_store_local_ops.append(s, writer, give, ticket, why);
     if (sf_shipper_is_failing(r->shipper))
@@ -410,7 +411,7 @@ static void remote_close(struct sf_store *s)
     struct sf_remote *r;
     if (!s)
         return;
-    r = of(s);
+    r = remote_of(s);
     sf_upkeep_stop(r->upkeep);
     sf_shipper_stop(r->shipper);
     sf_acks_done(&r->acks);
@@ -422,7 +423,7 @@ static void remote_close(struct sf_store *s)
 
 static enum sf_pressure remote_pressure(struct sf_store *s, bool *out_is_brief)
 {
-    enum sf_pressure own = sf_shipper_pressure(of(s)->shipper),
+    enum sf_pressure own = sf_shipper_pressure(remote_of(s)->shipper),
                      local = sf_store_local_ops.pressure(s, out_is_brief);
     *out_is_brief = *out_is_brief && local > own;
     return sf_pressure_max(own, local);
@@ -433,7 +434,7 @@ static enum sf_pressure remote_pressure(struct sf_store *s, bool *out_is_brief)
 static enum sf_err remote_erase(struct sf_store *s, uint32_t tenant,
                                 const struct sf_selector *which, struct sf_why *why)
 {
-    struct sf_remote *r = of(s);
+    struct sf_remote *r = remote_of(s);
     const char *database = r->config.address.database;
     struct sf_query_ctx q = {0};
     struct sf_shard *shard = NULL;
@@ -467,11 +468,11 @@ static enum sf_err remote_store_state(struct sf_store *s, struct sf_store_state 
                                       struct sf_why *why)
 {
     enum sf_err err = sf_store_local_ops.state(s, out, why);
-    enum sf_pressure own = sf_shipper_pressure(of(s)->shipper);
+    enum sf_pressure own = sf_shipper_pressure(remote_of(s)->shipper);
     struct sf_remote_counts c;
     if (err || own == SF_PRESSURE_NONE || own < out->pressure)
         return err;
-    sf_shipper_counts(of(s)->shipper, &c);
+    sf_shipper_counts(remote_of(s)->shipper, &c);
     out->pressure = own;
     snprintf(out->reason, sizeof(out->reason),
              "%" PRIu64 " of %" PRIu64 " MB wait for ClickHouse: %.140s", c.spool_len / 1000000,
@@ -488,8 +489,8 @@ static void remote_figures(struct sf_store *s, sf_store_figure_fn say, void *arg
                       batches_help[] = "Batches for ClickHouse, by what became of them; a retry is "
                                        "an attempt that failed.";
     sf_store_local_ops.figures(s, say, arg);
-    sf_shipper_counts(of(s)->shipper, &c);
-    sf_upkeep_counts(of(s)->upkeep, &upkeep);
+    sf_shipper_counts(remote_of(s)->shipper, &c);
+    sf_upkeep_counts(remote_of(s)->upkeep, &upkeep);
     const struct sf_store_figure figures[] = {
         {"spanflame_ship_lag_seconds", "Age of the oldest record that is not in ClickHouse.",
          .val = (uint64_t)(c.lag_ns / SF_NS_PER_S)},
@@ -530,9 +531,9 @@ static struct sf_store_ops ops; /* the local store's, with the ones above; fille
 
 /* ---- open ---- */
 
-static enum sf_err start(struct sf_remote *r, const struct sf_local_config *local,
-                         const struct sf_ship_state *found, struct sf_store *store,
-                         struct sf_why *why)
+static enum sf_err remote_start(struct sf_remote *r, const struct sf_local_config *local,
+                                const struct sf_ship_state *found, struct sf_store *store,
+                                struct sf_why *why)
 {
     struct sf_ship_state state = *found;
     struct sf_shipper_config c = {.dir = local->dir,
@@ -636,7 +637,7 @@ enum sf_err sf_remote_open(const struct sf_local_config *local,
         err = sf_local_open_store(&followed, &store, why);
     }
     if (!err)
-        err = start(r, local, &state, store, why);
+        err = remote_start(r, local, &state, store, why);
     if (err) {
         if (r)
             sf_shipper_stop(r->shipper);

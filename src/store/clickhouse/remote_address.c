@@ -5,7 +5,7 @@
 
 #include "os/fetch.h"
 
-static bool is_word(char c)
+static bool remote_address_is_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
@@ -16,7 +16,7 @@ static bool is_database(sf_str name)
     if (!name.len || name.len >= SF_REMOTE_DATABASE_CAP || (name.p[0] >= '0' && name.p[0] <= '9'))
         return false;
     for (size_t i = 0; i < name.len; i++) {
-        if (!is_word(name.p[i]))
+        if (!remote_address_is_word(name.p[i]))
             return false;
     }
     return true;

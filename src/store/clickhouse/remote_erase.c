@@ -17,7 +17,7 @@ enum { ANSWER_LEN = 64 << 20, FRESH_S = 600 };
 
 /* ---- statements ---- */
 
-static enum sf_err run(struct sf_shard *shard, struct sf_buf *sql, struct sf_why *why)
+static enum sf_err remote_erase_run(struct sf_shard *shard, struct sf_buf *sql, struct sf_why *why)
 {
     enum sf_err err = sf_buf_ok(sql) ? sf_shard_run(shard, sf_buf_str(sql), why)
                                      : sf_no_memory(why, "a statement");
@@ -46,7 +46,7 @@ static enum sf_err add_ack(struct sf_shard *first, const char *database, uint64_
                  database, id);
     put_hex(&sql, node, 16);
     sf_buf_print(&sql, ", %" PRIu64 ", %d)", last_record, is_done);
-    return run(first, &sql, why);
+    return remote_erase_run(first, &sql, why);
 }
 
 /* ---- rows ---- */
@@ -66,8 +66,8 @@ static const struct erased_table {
 };
 
 /* False: the table has none of such. */
-static bool put_where(struct sf_buf *sql, const struct erased_table *t, sf_str tenant,
-                      const struct sf_selector *which)
+static bool remote_erase_put_where(struct sf_buf *sql, const struct erased_table *t, sf_str tenant,
+                                   const struct sf_selector *which)
 {
     if (which->what == SF_SELECT_TRACES && !(t->has & BY_TRACE))
         return false;
@@ -127,7 +127,7 @@ enum sf_err sf_remote_erase_rows(struct sf_shard *shard, const char *database, u
                                    .table = tables[i].name,
                                    .rows_of = tables[i].rows_of};
         sf_buf_reset(&where);
-        if (!put_where(&where, &tables[i], tenant, which))
+        if (!remote_erase_put_where(&where, &tables[i], tenant, which))
             continue;
         r.where = sf_buf_str(&where);
         err = sf_buf_ok(&where) ? erase_table(&r, id, io_n, why) : sf_no_memory(why, "a statement");
@@ -197,7 +197,7 @@ enum sf_err sf_remote_erase_begin(struct sf_shard *first, const char *database,
     if (!err)
         err = add_ack(first, database, id, sf_local_uuid(store), newest_lsn, false, why);
     if (!err)
-        err = run(first, &sql, why);
+        err = remote_erase_run(first, &sql, why);
     else
         sf_buf_done(&sql);
     sf_buf_done(&selector);
@@ -327,9 +327,10 @@ static enum sf_err count_waiting(struct sf_shard *first, const char *database, u
     return err;
 }
 
-static enum sf_err finish(struct sf_shard *const *shards, uint32_t n_shards, const char *database,
-                          const struct erasure *x, const uint8_t node[16], bool may_rest,
-                          bool *out_is_done, struct sf_why *why)
+static enum sf_err remote_erase_finish(struct sf_shard *const *shards, uint32_t n_shards,
+                                       const char *database, const struct erasure *x,
+                                       const uint8_t node[16], bool may_rest, bool *out_is_done,
+                                       struct sf_why *why)
 {
     uint64_t n_waiting = 0, n = 0;
     /* Asked before the pass: then nothing can come behind it. */
@@ -371,8 +372,8 @@ enum sf_err sf_remote_erase_work(struct sf_shard *const *shards, uint32_t n_shar
         is_fresh = sf_row_binary_u8(&r) != 0;
         err = sf_row_binary_check(&r, why);
         if (!err)
-            err = finish(shards, n_shards, database, &x, node, !is_fresh && !is_slow, &is_done,
-                         why);
+            err = remote_erase_finish(shards, n_shards, database, &x, node, !is_fresh && !is_slow,
+                                      &is_done, why);
         n_open += !is_done;
         sf_heap_free(x.ids);
     }

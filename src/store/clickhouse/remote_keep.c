@@ -21,15 +21,15 @@ enum { ANSWER_LEN = 64 << 20, STALE_S = 3600, MOST_PARTS = 4096, MOST_HOURS = 48
 
 /* ---- questions ---- */
 
-static enum sf_err ask(struct sf_shard *shard, struct sf_buf *sql, struct sf_buf *answer,
-                       struct sf_why *why)
+static enum sf_err remote_keep_ask(struct sf_shard *shard, struct sf_buf *sql,
+                                   struct sf_buf *answer, struct sf_why *why)
 {
     sf_buf_reset(answer);
     return sf_buf_ok(sql) ? sf_shard_ask(shard, sf_buf_str(sql), 0, answer, why)
                           : sf_no_memory(why, "a statement");
 }
 
-static enum sf_err run(struct sf_shard *shard, struct sf_buf *sql, struct sf_why *why)
+static enum sf_err remote_keep_run(struct sf_shard *shard, struct sf_buf *sql, struct sf_why *why)
 {
     return sf_buf_ok(sql) ? sf_shard_run(shard, sf_buf_str(sql), why)
                           : sf_no_memory(why, "a statement");
@@ -42,9 +42,9 @@ struct found { /* the oldest hour of a shard; hour 0: there is none */
     sf_str tenant; /* in `req` */
 };
 
-static enum sf_err find_due(const struct sf_remote_source *r, struct sf_shard *shard,
-                            int64_t delay_s, struct sf_arena *req, struct found *io,
-                            struct sf_why *why)
+static enum sf_err remote_keep_find_due(const struct sf_remote_source *r, struct sf_shard *shard,
+                                        int64_t delay_s, struct sf_arena *req, struct found *io,
+                                        struct sf_why *why)
 {
     struct sf_buf sql = {0}, answer = {.max = 1 << 16};
     struct sf_row_reader rows;
@@ -58,7 +58,7 @@ static enum sf_err find_due(const struct sf_remote_source *r, struct sf_shard *s
         "batch IN (SELECT batch FROM %s.batches WHERE intDiv(received_ns, 1000000000) + "
         "%" PRId64 " <= toUnixTimestamp(now())) ORDER BY hour LIMIT 1 FORMAT RowBinary",
         r->database, delay_s, r->database, r->database, r->database, delay_s);
-    err = ask(shard, &sql, &answer, why);
+    err = remote_keep_ask(shard, &sql, &answer, why);
     rows = sf_row_reader_init(sf_buf_bytes(&answer));
     if (!err && sf_row_more(&rows)) {
         sf_str tenant = sf_row_binary_str(&rows);
@@ -91,7 +91,8 @@ enum sf_err sf_remote_keep_due(const struct sf_remote_source *r, int64_t grace_s
             struct sf_shard *shard = NULL;
             err = r->open(r->arg, i, &q, &shard, why);
             if (!err)
-                err = find_due(r, shard, rule.tail_delay_ns / SF_NS_PER_S, req, &found, why);
+                err = remote_keep_find_due(r, shard, rule.tail_delay_ns / SF_NS_PER_S, req, &found,
+                                           why);
             sf_shard_close(shard);
         }
         if (err)
@@ -160,7 +161,7 @@ static enum sf_err read_batches(struct attempt *a, struct sf_why *why)
     put_which(a, "hour");
     sf_buf_print(&a->sql, " AND attempt IN (SELECT attempt FROM %s.judged)) FORMAT RowBinary",
                  database);
-    err = ask(a->shard, &a->sql, &a->answer, why);
+    err = remote_keep_ask(a->shard, &a->sql, &a->answer, why);
     rows = sf_row_reader_init(sf_buf_bytes(&a->answer));
     while (!err && sf_row_more(&rows)) {
         uint64_t batch = sf_row_binary_u64(&rows);
@@ -325,7 +326,7 @@ static enum sf_err copy_named(struct attempt *a, struct sf_why *why)
         put_kept(a, "arrayJoin(spans)", "kept_traces");
         sf_buf_print(&a->sql, "))");
     }
-    return run(a->shard, &a->sql, why);
+    return remote_keep_run(a->shard, &a->sql, why);
 }
 
 /* Samples without ids belong to what ran in their process then. A root whose process is a guess has
@@ -338,7 +339,7 @@ static enum sf_err put_services(struct attempt *a, struct sf_buf *names, struct 
     sf_buf_reset(&a->sql);
     sf_buf_print(&a->sql, "SELECT DISTINCT service");
     put_rows(a, " AND span_id = 0 AND " NO_TRACE " FORMAT RowBinary");
-    err = ask(a->shard, &a->sql, &a->answer, why);
+    err = remote_keep_ask(a->shard, &a->sql, &a->answer, why);
     rows = sf_row_reader_init(sf_buf_bytes(&a->answer));
     while (!err && sf_row_more(&rows)) {
         sf_str service = sf_row_binary_str(&rows);
@@ -379,7 +380,7 @@ static enum sf_err copy_nameless(struct attempt *a, struct sf_why *why)
         if (!sf_buf_ok(&names) || !sf_buf_ok(&hashes))
             err = sf_no_memory(why, "a statement");
         if (!err)
-            err = run(a->shard, &a->sql, why);
+            err = remote_keep_run(a->shard, &a->sql, why);
     }
     sf_buf_done(&names);
     sf_buf_done(&hashes);
@@ -413,7 +414,7 @@ static enum sf_err confirm(struct attempt *a, int64_t grace_s, struct sf_why *wh
         sf_remote_source_quote(&a->sql, v->services[i]);
     }
     sf_buf_print(&a->sql, "], now() + %" PRId64 ")", grace_s);
-    err = run(a->shard, &a->sql, why);
+    err = remote_keep_run(a->shard, &a->sql, why);
     sf_buf_done(&rules);
     return err;
 }
@@ -589,7 +590,7 @@ static enum sf_err read_fates(const struct sf_remote_source *r, const struct sf_
     return err;
 }
 
-static bool has_service(const struct judged *j, sf_str service)
+static bool remote_keep_has_service(const struct judged *j, sf_str service)
 {
     for (uint32_t i = 0; service.len && i < j->n_services; i++) {
         if (sf_str_eq(j->services[i], service))
@@ -598,8 +599,8 @@ static bool has_service(const struct judged *j, sf_str service)
     return !service.len && j->n_services > 0;
 }
 
-static void take_state(const struct fates *f, const struct sf_keep_ask *a,
-                       struct sf_keep_state *out)
+static void remote_keep_take_state(const struct fates *f, const struct sf_keep_ask *a,
+                                   struct sf_keep_state *out)
 {
     for (uint32_t i = 0; i < f->n_judged; i++) {
         const struct judged *j = &f->judged[i];
@@ -619,7 +620,7 @@ static void take_state(const struct fates *f, const struct sf_keep_ask *a,
             .baseline_per_10000 = kept ? kept->baseline : (uint16_t)j->baseline,
             .version = j->version,
             .hour = j->hour,
-            .has_tags = out->has_tags || has_service(j, a->service)};
+            .has_tags = out->has_tags || remote_keep_has_service(j, a->service)};
     }
 }
 
@@ -637,7 +638,7 @@ enum sf_err sf_remote_keep_states(const struct sf_remote_source *r, const struct
             err = SF_OK;
     }
     for (uint32_t i = 0; !err && i < n; i++)
-        take_state(&f, &asks[i], &out[i]);
+        remote_keep_take_state(&f, &asks[i], &out[i]);
     *q->req = as_it_was;
     return err;
 }
@@ -689,15 +690,15 @@ static void drop_part(struct sf_shard *shard, const char *database, sf_str part,
     sf_buf_print(&sql, "ALTER TABLE %s." SF_SCHEMA_UNDECIDED " DROP PART '%.*s'", database,
                  SF_STR_ARG(part));
     if (sf_buf_ok(&where) && sf_buf_ok(&by) && !sf_row_removal_note(&removal, NULL) &&
-        !run(shard, &sql, NULL))
+        !remote_keep_run(shard, &sql, NULL))
         ++*io_n;
     sf_buf_done(&sql);
     sf_buf_done(&where);
     sf_buf_done(&by);
 }
 
-static enum sf_err drop_parts(struct sf_shard *shard, const char *database, int64_t grace_s,
-                              uint64_t *io_n, struct sf_why *why)
+static enum sf_err remote_keep_drop_parts(struct sf_shard *shard, const char *database,
+                                          int64_t grace_s, uint64_t *io_n, struct sf_why *why)
 {
     struct sf_buf sql = {0}, answer = {.max = 1 << 20};
     struct sf_row_reader rows;
@@ -709,7 +710,7 @@ static enum sf_err drop_parts(struct sf_shard *shard, const char *database, int6
                  "attempt FROM %s.judged WHERE counts_at + %" PRId64
                  " <= now()))) = 0 LIMIT %d FORMAT RowBinary",
                  database, database, database, grace_s, MOST_PARTS);
-    err = ask(shard, &sql, &answer, why);
+    err = remote_keep_ask(shard, &sql, &answer, why);
     rows = sf_row_reader_init(sf_buf_bytes(&answer));
     while (!err && sf_row_more(&rows)) {
         sf_str part = sf_row_binary_str(&rows);
@@ -735,7 +736,7 @@ static enum sf_err drop_lists(struct sf_shard *shard, const char *database, stru
                  "database = '%s' AND table = '" SF_SCHEMA_UNDECIDED
                  "' AND rows > 0) FORMAT RowBinary",
                  database, STALE_S, database);
-    err = ask(shard, &sql, &answer, why);
+    err = remote_keep_ask(shard, &sql, &answer, why);
     rows = sf_row_reader_init(sf_buf_bytes(&answer));
     while (!err && sf_row_more(&rows)) {
         sf_str id = sf_row_binary_str(&rows);
@@ -744,7 +745,7 @@ static enum sf_err drop_lists(struct sf_shard *shard, const char *database, stru
         sf_buf_print(&sql, "ALTER TABLE %s.judged_batches DROP PARTITION ID '%.*s'", database,
                      SF_STR_ARG(id));
         if (!err)
-            err = run(shard, &sql, why);
+            err = remote_keep_run(shard, &sql, why);
     }
     sf_buf_done(&sql);
     sf_buf_done(&answer);
@@ -771,7 +772,7 @@ static enum sf_err drop_copies(struct sf_shard *shard, const char *database, str
 enum sf_err sf_remote_keep_clear(struct sf_shard *shard, const char *database, int64_t grace_s,
                                  uint64_t *io_n_dropped, struct sf_why *why)
 {
-    enum sf_err err = drop_parts(shard, database, grace_s, io_n_dropped, why);
+    enum sf_err err = remote_keep_drop_parts(shard, database, grace_s, io_n_dropped, why);
     if (!err)
         err = drop_lists(shard, database, why);
     return err ? err : drop_copies(shard, database, why);

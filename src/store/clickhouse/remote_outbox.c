@@ -83,7 +83,7 @@ struct sf_buf *sf_remote_outbox_row(struct sf_remote_outbox *o, uint32_t shard,
     return &p->rows;
 }
 
-static bool is_known(struct sf_remote_outbox *o, uint64_t entry)
+static bool remote_outbox_is_known(struct sf_remote_outbox *o, uint64_t entry)
 {
     struct sf_table_lookup lookup;
     uint32_t at;
@@ -110,7 +110,7 @@ struct sf_buf *sf_remote_outbox_entry(struct sf_remote_outbox *o, uint32_t shard
     struct sf_outbox_part *p = sf_remote_outbox_part(o, shard, table);
     uint64_t entry = sf_hash_mix(sf_hash_str(tenant), id);
     entry = sf_hash_mix(entry, (uint64_t)day << 32 | (uint64_t)shard << 8 | (uint64_t)table);
-    if (is_known(o, entry))
+    if (remote_outbox_is_known(o, entry))
         return NULL;
     p->n++;
     o->n_rows++;

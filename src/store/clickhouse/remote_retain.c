@@ -138,7 +138,7 @@ static const char *rows_of(const struct kept *k)
     return strcmp(k->name, SF_SCHEMA_UNDECIDED) == 0 ? "details" : k->name;
 }
 
-static enum sf_err drop(struct work *w, struct partition *p, struct sf_why *why)
+static enum sf_err remote_retain_drop(struct work *w, struct partition *p, struct sf_why *why)
 {
     const struct kept *k = &kept[p->table];
     char where[48], by[60];
@@ -175,7 +175,7 @@ static enum sf_err drop_old(struct work *w, struct sf_why *why)
             struct partition *p = &w->list[i];
             if (p->table != t || p->day >= first || (!kept[t].is_counted && has_rows(w, p->day)))
                 continue;
-            err = drop(w, p, why);
+            err = remote_retain_drop(w, p, why);
         }
     }
     return err;

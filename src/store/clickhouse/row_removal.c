@@ -21,7 +21,7 @@ enum sf_err sf_row_removal_ask(struct sf_shard *shard, struct sf_buf *sql, uint6
     return err;
 }
 
-static enum sf_err run(struct sf_shard *shard, struct sf_buf *sql, struct sf_why *why)
+static enum sf_err row_removal_run(struct sf_shard *shard, struct sf_buf *sql, struct sf_why *why)
 {
     enum sf_err err = sf_buf_ok(sql) ? sf_shard_run(shard, sf_buf_str(sql), why)
                                      : sf_no_memory(why, "a statement");
@@ -48,7 +48,7 @@ enum sf_err sf_row_removal_note(const struct sf_row_removal *r, struct sf_why *w
                  "today(), count() FROM %s.%s WHERE %.*s GROUP BY batch",
                  r->database, r->rows_of ? r->rows_of : r->table, SF_STR_ARG(r->by), r->database,
                  r->table, SF_STR_ARG(r->where));
-    return run(r->shard, &sql, why);
+    return row_removal_run(r->shard, &sql, why);
 }
 
 enum sf_err sf_row_removal_delete(const struct sf_row_removal *r, struct sf_why *why)
@@ -56,5 +56,5 @@ enum sf_err sf_row_removal_delete(const struct sf_row_removal *r, struct sf_why 
     struct sf_buf sql = {0};
     sf_buf_print(&sql, "ALTER TABLE %s.%s DELETE WHERE %.*s SETTINGS mutations_sync = 2",
                  r->database, r->table, SF_STR_ARG(r->where));
-    return run(r->shard, &sql, why);
+    return row_removal_run(r->shard, &sql, why);
 }

@@ -58,7 +58,7 @@ struct columns_cursor {
 
 /* ---- windows ---- */
 
-static int newest_first(const void *x, const void *y)
+static int row_windows_newest_first(const void *x, const void *y)
 {
     const struct count *a = x, *b = y;
     if (a->bucket_s != b->bucket_s)
@@ -103,7 +103,7 @@ static enum sf_err count_shard(struct windows *w, uint32_t shard, struct count *
     return err;
 }
 
-static enum sf_err add_window(struct windows *w, struct window one, struct sf_why *why)
+static enum sf_err row_windows_add_window(struct windows *w, struct window one, struct sf_why *why)
 {
     if (!sf_list_room(&w->list, w->n, &w->cap, 16))
         return sf_no_memory(why, "the windows of a query");
@@ -113,8 +113,9 @@ static enum sf_err add_window(struct windows *w, struct window one, struct sf_wh
 
 /* A bucket whose rows do not fit together: by their starts, newest first. Of a long range nobody
  * counted them by second, and they are taken to lie evenly. */
-static enum sf_err split(struct windows *w, const struct count *list, uint32_t n, uint64_t total,
-                         uint64_t most, uint32_t end_s, struct sf_why *why)
+static enum sf_err row_windows_split(struct windows *w, const struct count *list, uint32_t n,
+                                     uint64_t total, uint64_t most, uint32_t end_s,
+                                     struct sf_why *why)
 {
     uint32_t bucket_s = list[0].bucket_s, high_s = 0;
     uint64_t rows = 0;
@@ -128,14 +129,14 @@ static enum sf_err split(struct windows *w, const struct count *list, uint32_t n
         if (i + 1 < n_steps &&
             ((!is_even && list[i + 1].start_s == start_s) || rows + next <= most))
             continue;
-        err = add_window(w,
-                         (struct window){.from_s = bucket_s,
-                                         .to_s = end_s,
-                                         .low_s = start_s,
-                                         .high_s = high_s,
-                                         .has_low = i + 1 < n_steps,
-                                         .has_high = has_high},
-                         why);
+        err = row_windows_add_window(w,
+                                     (struct window){.from_s = bucket_s,
+                                                     .to_s = end_s,
+                                                     .low_s = start_s,
+                                                     .high_s = high_s,
+                                                     .has_low = i + 1 < n_steps,
+                                                     .has_high = has_high},
+                                     why);
         high_s = start_s;
         has_high = true;
         rows = 0;
@@ -144,20 +145,21 @@ static enum sf_err split(struct windows *w, const struct count *list, uint32_t n
 }
 
 /* Buckets in a row whose rows fit together. */
-static enum sf_err plan(struct windows *w, struct count *list, uint32_t n, struct sf_why *why)
+static enum sf_err row_windows_plan(struct windows *w, struct count *list, uint32_t n,
+                                    struct sf_why *why)
 {
     uint64_t rows = 0, most = (uint64_t)WINDOW_ROWS * w->source.n_shards;
     uint32_t end_s = UINT32_MAX, last_s = 0;
     enum sf_err err = SF_OK;
     if (n)
-        qsort(list, n, sizeof(*list), newest_first);
+        qsort(list, n, sizeof(*list), row_windows_newest_first);
     for (uint32_t i = 0, k; !err && i < n; i = k) {
         uint64_t total = 0;
         uint32_t bucket_s = list[i].bucket_s;
         for (k = i; k < n && list[k].bucket_s == bucket_s; k++)
             total += list[k].n;
         if (rows && rows + total > most) {
-            err = add_window(w, (struct window){.from_s = last_s, .to_s = end_s}, why);
+            err = row_windows_add_window(w, (struct window){.from_s = last_s, .to_s = end_s}, why);
             end_s = last_s;
             rows = 0;
         }
@@ -165,12 +167,13 @@ static enum sf_err plan(struct windows *w, struct count *list, uint32_t n, struc
         last_s = bucket_s;
         if (err || total <= most)
             continue;
-        err = split(w, &list[i], k - i, total, most, end_s, why);
+        err = row_windows_split(w, &list[i], k - i, total, most, end_s, why);
         end_s = bucket_s;
         rows = 0;
     }
     if (!err && (rows || w->n == 0))
-        err = add_window(w, (struct window){.from_s = rows ? last_s : 0, .to_s = end_s}, why);
+        err = row_windows_add_window(w, (struct window){.from_s = rows ? last_s : 0, .to_s = end_s},
+                                     why);
     for (uint32_t i = 0; !err && i < w->n; i++) { /* several may be of the first bucket */
         w->list[i].is_first = w->list[i].to_s == UINT32_MAX;
         w->list[i].is_last = w->list[i].from_s == w->list[w->n - 1].from_s;
@@ -192,7 +195,7 @@ static enum sf_err make_windows(struct windows *w, struct sf_why *why)
         }
     }
     if (!err)
-        err = plan(w, list, n, why);
+        err = row_windows_plan(w, list, n, why);
     sf_heap_free(list);
     return err;
 }
@@ -238,7 +241,7 @@ static bool own_next(struct sf_span_cursor *base, struct sf_span_rows *out)
 }
 
 /* Where this node's rows of the window lie. */
-static void narrow(struct sf_span_query *own, const struct window *window)
+static void row_windows_narrow(struct sf_span_query *own, const struct window *window)
 {
     uint64_t from_ns = first_ns(window), to_ns = end_ns(window);
     bool is_all = own->from_ns == 0 && own->to_ns == 0;
@@ -250,7 +253,8 @@ static void narrow(struct sf_span_query *own, const struct window *window)
         own->to_ns = (int64_t)to_ns;
 }
 
-static enum sf_err add_own(struct windows *w, const struct window *window, struct sf_why *why)
+static enum sf_err row_windows_add_own(struct windows *w, const struct window *window,
+                                       struct sf_why *why)
 {
     struct own_rows *o = sf_heap_new(sizeof(*o));
     struct sf_span_query own = w->query;
@@ -263,7 +267,7 @@ static enum sf_err add_own(struct windows *w, const struct window *window, struc
     own.judge = NULL;
     own.limit_traces = 0;
     own.has_whole_traces = false;
-    narrow(&own, window);
+    row_windows_narrow(&own, window);
     o->window = window;
     o->base.next = own_next;
     err = w->source.own_ops->span_scan(w->source.store, &own, w->q, &o->from, why);
@@ -275,7 +279,7 @@ static enum sf_err add_own(struct windows *w, const struct window *window, struc
     return err;
 }
 
-static void drop_view(struct windows *w)
+static void row_windows_drop_view(struct windows *w)
 {
     sf_view_close(w->view);
     w->view = NULL;
@@ -287,7 +291,7 @@ static enum sf_err next_window(struct windows *w, struct sf_why *why)
     const struct window *window;
     struct sf_buf where = {0};
     enum sf_err err;
-    drop_view(w);
+    row_windows_drop_view(w);
     if (w->at == w->n)
         return SF_ERR_NOT_FOUND;
     window = &w->list[w->at++];
@@ -312,7 +316,7 @@ static enum sf_err next_window(struct windows *w, struct sf_why *why)
     if (!err)
         err = sf_span_gather_add(&w->gather, w->view, why);
     if (!err)
-        err = add_own(w, window, why);
+        err = row_windows_add_own(w, window, why);
     if (!err)
         err = sf_view_seal(w->view, why);
     sf_buf_done(&where);
@@ -327,7 +331,7 @@ static bool is_narrow(const struct sf_span_query *query)
     return !(query->columns & (SF_COL_ATTRS | SF_COL_EVENTS | SF_COL_LINKS | SF_COL_REST));
 }
 
-static void put_keys(const struct sf_span_query *query, struct sf_buf *out)
+static void row_windows_put_keys(const struct sf_span_query *query, struct sf_buf *out)
 {
     bool has_any = false;
     for (size_t i = 0; i < query->n_want; i++) {
@@ -351,7 +355,7 @@ static void put_columns(const struct sf_span_query *query, struct sf_buf *out)
     static const char letters[] = "sidx";
     static const char *const none[] = {"emptyArrayInt64()", "emptyArrayFloat64()"};
     struct sf_buf keys = {0};
-    put_keys(query, &keys);
+    row_windows_put_keys(query, &keys);
     sf_buf_print(out, "tenant, service, name, start_ns, duration_ns, trace_id, span_id, parent_id, "
                       "kind, status, status_message, resource, scope");
     for (const char *l = letters; *l; l++) {
@@ -401,12 +405,12 @@ static enum sf_err open_windows(struct windows *w, const struct sf_remote_source
     if (err)
         return err;
     w->is_whole = !w->gather.is_cut;
-    return w->is_whole ? plan(w, NULL, 0, why) : make_windows(w, why);
+    return w->is_whole ? row_windows_plan(w, NULL, 0, why) : make_windows(w, why);
 }
 
 static void close_windows(struct windows *w)
 {
-    drop_view(w);
+    row_windows_drop_view(w);
     sf_span_gather_done(&w->gather);
     sf_buf_done(&w->where);
     sf_buf_done(&w->columns);

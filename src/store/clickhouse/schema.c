@@ -306,9 +306,10 @@ static enum sf_err step_4(const char *database,
 
 static sf_schema_step *const steps[SF_SCHEMA_VERSION] = {step_1, step_2, step_3, step_4};
 
-static enum sf_err walk(uint32_t from, const char *database,
-                        enum sf_err (*run)(void *arg, struct sf_buf *sql, struct sf_why *why),
-                        void *arg, struct sf_why *why)
+static enum sf_err schema_walk(uint32_t from, const char *database,
+                               enum sf_err (*run)(void *arg, struct sf_buf *sql,
+                                                  struct sf_why *why),
+                               void *arg, struct sf_why *why)
 {
     struct sf_buf sql = {0};
     enum sf_err err = SF_OK;
@@ -384,10 +385,10 @@ enum sf_err sf_schema_migrate(struct sf_shard *s, const char *database, struct s
                        "%.80s: database %.64s has schema %" PRIu32 ", this program knows %d: use a "
                        "newer one",
                        sf_shard_address(s), database, version, SF_SCHEMA_VERSION);
-    return walk(version, database, run_on_shard, s, why);
+    return schema_walk(version, database, run_on_shard, s, why);
 }
 
 void sf_schema_print(uint32_t from, const char *database, struct sf_buf *out)
 {
-    (void)walk(from, database, print_statement, out, NULL);
+    (void)schema_walk(from, database, print_statement, out, NULL);
 }

@@ -23,7 +23,7 @@ struct sf_shard {
 
 /* ---- open ---- */
 
-static char *copy(const char *prefix, const char *text)
+static char *shard_copy(const char *prefix, const char *text)
 {
     size_t before = strlen(prefix), len = strlen(text);
     char *to = sf_heap_new(before + len + 1);
@@ -40,11 +40,11 @@ enum sf_err sf_shard_open(const struct sf_shard_config *config, struct sf_shard 
     struct sf_shard *s = sf_heap_new(sizeof(*s));
     if (!s)
         return sf_no_memory(why, "a shard");
-    s->address = copy("", config->address);
-    s->database = copy("", config->database);
-    s->user_header = config->user ? copy("X-ClickHouse-User: ", config->user) : NULL;
-    s->key_header = config->password ? copy("X-ClickHouse-Key: ", config->password) : NULL;
-    s->ca_file = config->ca_file ? copy("", config->ca_file) : NULL;
+    s->address = shard_copy("", config->address);
+    s->database = shard_copy("", config->database);
+    s->user_header = config->user ? shard_copy("X-ClickHouse-User: ", config->user) : NULL;
+    s->key_header = config->password ? shard_copy("X-ClickHouse-Key: ", config->password) : NULL;
+    s->ca_file = config->ca_file ? shard_copy("", config->ca_file) : NULL;
     s->line = sf_fetch_line_new();
     s->connect_ns = config->connect_ns;
     s->whole_ns = config->whole_ns;
@@ -59,7 +59,7 @@ enum sf_err sf_shard_open(const struct sf_shard_config *config, struct sf_shard 
     return SF_OK;
 }
 
-static void forget(char *secret)
+static void shard_forget(char *secret)
 {
     if (secret)
         explicit_bzero(secret, strlen(secret));
@@ -74,7 +74,7 @@ void sf_shard_close(struct sf_shard *s)
     sf_heap_free(s->address);
     sf_heap_free(s->database);
     sf_heap_free(s->user_header);
-    forget(s->key_header);
+    shard_forget(s->key_header);
     sf_heap_free(s->ca_file);
     sf_heap_free(s);
 }
@@ -95,7 +95,7 @@ struct request {
     uint64_t code; /* of ClickHouse's exception; 0: none */
 };
 
-static enum sf_err keep(void *arg, const void *p, size_t len, struct sf_why *why)
+static enum sf_err shard_keep(void *arg, const void *p, size_t len, struct sf_why *why)
 {
     struct sf_buf *out = arg;
     if (!out)
@@ -107,7 +107,7 @@ static enum sf_err keep(void *arg, const void *p, size_t len, struct sf_why *why
 }
 
 /* "Code: 60. DB::Exception: ..." */
-static uint64_t code_of(const char *text)
+static uint64_t shard_code_of(const char *text)
 {
     sf_str rest = sf_str_from(text), digits;
     uint64_t code = 0;
@@ -122,8 +122,8 @@ static uint64_t code_of(const char *text)
 }
 
 /* ClickHouse says in the body what is wrong; the network says it in `why`, behind the address. */
-static enum sf_err say(const struct sf_shard *s, const struct sf_fetch_refusal *refusal,
-                       const char *url, enum sf_err err, struct sf_why *why)
+static enum sf_err shard_say(const struct sf_shard *s, const struct sf_fetch_refusal *refusal,
+                             const char *url, enum sf_err err, struct sf_why *why)
 {
     struct sf_why said = *why;
     size_t skip = strlen(url) < 100 ? strlen(url) : 100;
@@ -166,20 +166,20 @@ static enum sf_err send_request(struct sf_shard *s, const char *url, struct requ
                                           .tls = {.ca_file = s->ca_file},
                                           .connect_ns = s->connect_ns,
                                           .whole_ns = r->whole_ns ? r->whole_ns : s->whole_ns,
-                                          .take = keep,
+                                          .take = shard_keep,
                                           .arg = r->answer,
                                           .cancel = r->cancel ? r->cancel : s->cancel},
                        &own);
     if (!err)
         return SF_OK;
-    r->code = code_of(refusal.text);
-    err = say(s, &refusal, url, err, &own);
+    r->code = shard_code_of(refusal.text);
+    err = shard_say(s, &refusal, url, err, &own);
     if (why)
         *why = own;
     return err;
 }
 
-static void add_escaped(struct sf_buf *out, sf_str text)
+static void shard_add_escaped(struct sf_buf *out, sf_str text)
 {
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.p[i];
@@ -287,7 +287,7 @@ enum sf_err sf_shard_insert(struct sf_shard *s, sf_str sql, const char *token, s
                  "&insert_deduplicate=1"
                  "&insert_deduplication_token=%s&query=",
                  s->address, token);
-    add_escaped(&url, sql);
+    shard_add_escaped(&url, sql);
     sf_buf_add_u8(&url, 0);
     if (!sf_buf_ok(&url))
         err = sf_fail(why, SF_ERR_LIMIT, "a statement of more than %d bytes", SF_FETCH_URL_CAP);

@@ -7,7 +7,7 @@
 
 enum { MAX_LEN = 1024 };
 
-static bool number(sf_str *rest, sf_str word, uint64_t *out)
+static bool ship_state_number(sf_str *rest, sf_str word, uint64_t *out)
 {
     sf_str line;
     return sf_str_split_next(rest, '\n', &line) && sf_str_starts(line, word) &&
@@ -24,7 +24,7 @@ static bool node(sf_str *rest, uint8_t out[16])
 static const char head[] = "spanflame-ship 2 ";
 
 /* What follows the first line; of version 1, which had no checksum, as well. */
-static bool read_head(sf_str *text)
+static bool ship_state_read_head(sf_str *text)
 {
     const sf_str old = SF_STR("spanflame ship 1\n");
     bool is_old = sf_str_starts(*text, old);
@@ -37,11 +37,11 @@ enum sf_err sf_ship_state_parse(sf_str text, struct sf_ship_state *out, struct s
 {
     struct sf_ship_state st = {0};
     uint64_t n_shards;
-    if (!read_head(&text) || !node(&text, st.node) ||
-        !number(&text, SF_STR("shipped "), &st.shipped_lsn) ||
-        !number(&text, SF_STR("batch "), &st.batch_lsn) ||
-        !number(&text, SF_STR("shards "), &n_shards) || n_shards > UINT32_MAX ||
-        !number(&text, SF_STR("lost "), &st.n_lost) || text.len ||
+    if (!ship_state_read_head(&text) || !node(&text, st.node) ||
+        !ship_state_number(&text, SF_STR("shipped "), &st.shipped_lsn) ||
+        !ship_state_number(&text, SF_STR("batch "), &st.batch_lsn) ||
+        !ship_state_number(&text, SF_STR("shards "), &n_shards) || n_shards > UINT32_MAX ||
+        !ship_state_number(&text, SF_STR("lost "), &st.n_lost) || text.len ||
         (st.batch_lsn && st.batch_lsn <= st.shipped_lsn))
         return sf_fail(why, SF_ERR_CORRUPT,
                        SF_SHIP_STATE_NAME

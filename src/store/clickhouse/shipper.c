@@ -73,9 +73,9 @@ struct sf_shipper {
 
 /* ---- small things ---- */
 
-static void notice(struct sf_shipper *s, const char *format, ...)
+static void shipper_notice(struct sf_shipper *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static void notice(struct sf_shipper *s, const char *format, ...)
+static void shipper_notice(struct sf_shipper *s, const char *format, ...)
 {
     struct sf_why text;
     va_list args;
@@ -97,7 +97,7 @@ static void note_fault(struct sf_shipper *s, const struct sf_why *why)
     if (strcmp(s->said, why->text) == 0)
         return;
     snprintf(s->said, sizeof(s->said), "%s", why->text);
-    notice(s, "ship: %s; data waits in the log", why->text);
+    shipper_notice(s, "ship: %s; data waits in the log", why->text);
 }
 
 static void count_up(struct sf_shipper *s)
@@ -110,7 +110,7 @@ static void count_up(struct sf_shipper *s)
     sf_mutex_unlock(&s->lock);
 }
 
-static bool wait_ns(struct sf_shipper *s, int64_t ns)
+static bool shipper_wait_ns(struct sf_shipper *s, int64_t ns)
 {
     int64_t until_ns = sf_clock_mono_ns() + ns;
     sf_mutex_lock(&s->lock);
@@ -120,7 +120,7 @@ static bool wait_ns(struct sf_shipper *s, int64_t ns)
     return !atomic_load(&s->is_stopping);
 }
 
-static enum sf_err write_state(struct sf_shipper *s, struct sf_why *why)
+static enum sf_err shipper_write_state(struct sf_shipper *s, struct sf_why *why)
 {
     enum sf_err err = sf_ship_state_write(s->config.dir, &s->state, why);
     if (!err) { /* only now: what the file calls pending must be found in the log again */
@@ -133,7 +133,7 @@ static enum sf_err write_state(struct sf_shipper *s, struct sf_why *why)
 /* ---- a batch out of the log ---- */
 
 /* It stands behind the last batch, unless that could not be read. */
-static enum sf_err follow(struct sf_shipper *s, struct sf_why *why)
+static enum sf_err shipper_follow(struct sf_shipper *s, struct sf_why *why)
 {
     return s->follow ? SF_OK : sf_wal_follow_open(s->wal, s->state.shipped_lsn, &s->follow, why);
 }
@@ -150,8 +150,8 @@ static uint64_t batch_number(const struct sf_shipper *s)
                                   s->state.shipped_lsn + 1);
 }
 
-static enum sf_err add_record(struct sf_shipper *s, const struct sf_wal_followed_piece *piece,
-                              struct sf_why *why)
+static enum sf_err shipper_add_record(struct sf_shipper *s,
+                                      const struct sf_wal_followed_piece *piece, struct sf_why *why)
 {
     struct sf_batch *batch = NULL;
     sf_str tenant;
@@ -161,7 +161,7 @@ static enum sf_err add_record(struct sf_shipper *s, const struct sf_wal_followed
         err = sf_fail(&own, SF_ERR_CORRUPT, "tenant %" PRIu32 " has no name", piece->logged.tenant);
     if (err == SF_ERR_INPUT || err == SF_ERR_CORRUPT) {
         /* The local store skipped it at its replay, too: going on is all there is. */
-        notice(s, "ship: record %" PRIu64 " skipped: %.180s", piece->lsn, own.text);
+        shipper_notice(s, "ship: record %" PRIu64 " skipped: %.180s", piece->lsn, own.text);
         sf_mutex_lock(&s->lock);
         s->counts.n_skipped++;
         sf_mutex_unlock(&s->lock);
@@ -185,7 +185,7 @@ static enum sf_err add_record(struct sf_shipper *s, const struct sf_wal_followed
     return err;
 }
 
-static bool is_full(const struct sf_shipper *s)
+static bool shipper_is_full(const struct sf_shipper *s)
 {
     if (s->state.batch_lsn)
         return s->last_lsn >= s->state.batch_lsn;
@@ -199,8 +199,8 @@ static void note_lost(struct sf_shipper *s, uint64_t n_lost)
 {
     if (!n_lost)
         return;
-    notice(s, "ship: %" PRIu64 " records are not in the log any more and cannot be shipped",
-           n_lost);
+    shipper_notice(s, "ship: %" PRIu64 " records are not in the log any more and cannot be shipped",
+                   n_lost);
     s->state.n_lost += n_lost;
     sf_mutex_lock(&s->lock);
     s->counts.n_lost = s->state.n_lost;
@@ -210,7 +210,7 @@ static void note_lost(struct sf_shipper *s, uint64_t n_lost)
 /* A single record makes more rows than a batch may hold: without it the others continue. */
 static void skip_record(struct sf_shipper *s, uint64_t lsn, const struct sf_why *why)
 {
-    notice(s, "ship: record %" PRIu64 " skipped: %.180s", lsn, why->text);
+    shipper_notice(s, "ship: record %" PRIu64 " skipped: %.180s", lsn, why->text);
     sf_remote_outbox_begin(&s->outbox, s->outbox.batch);
     sf_remote_outbox_forget(&s->outbox);
     sf_mutex_lock(&s->lock);
@@ -251,12 +251,12 @@ static enum sf_err read_batch(struct sf_shipper *s, struct sf_why *why)
 {
     struct sf_wal_followed_piece piece;
     uint64_t n_records = 0;
-    enum sf_err err = follow(s, why);
+    enum sf_err err = shipper_follow(s, why);
     s->last_lsn = s->state.shipped_lsn;
     s->first_recv_ns = 0;
     s->flushed_lsn = sf_view_memory_lsn(s->store);
     sf_remote_outbox_begin(&s->outbox, 0);
-    while (!err && !(n_records && is_full(s))) {
+    while (!err && !(n_records && shipper_is_full(s))) {
         err = sf_wal_follow_next(s->follow, &piece, why);
         if (!err || err == SF_ERR_NOT_FOUND)
             note_lost(s, piece.n_lost);
@@ -266,7 +266,7 @@ static enum sf_err read_batch(struct sf_shipper *s, struct sf_why *why)
             s->first_recv_ns = piece.logged.recv_ns;
             s->outbox.batch = batch_number(s);
         }
-        err = add_record(s, &piece, why);
+        err = shipper_add_record(s, &piece, why);
         if (err == SF_ERR_LIMIT && n_records == 1) {
             skip_record(s, piece.lsn, why);
             err = SF_OK;
@@ -291,8 +291,8 @@ static enum sf_err read_batch(struct sf_shipper *s, struct sf_why *why)
 
 /* ---- sending ---- */
 
-static enum sf_err count_rows(struct sf_shipper *s, struct target *t, enum sf_ship_table table,
-                              uint64_t *out, struct sf_why *why)
+static enum sf_err shipper_count_rows(struct sf_shipper *s, struct target *t,
+                                      enum sf_ship_table table, uint64_t *out, struct sf_why *why)
 {
     struct sf_buf answer = {.max = 64};
     struct sf_row_reader r;
@@ -331,7 +331,7 @@ static enum sf_err ask_what_it_has(struct sf_shipper *s, uint32_t shard, struct 
                             ? 1
                             : sf_remote_outbox_part(&s->outbox, shard, table)->n;
         uint64_t n = 0;
-        enum sf_err err = want ? count_rows(s, t, table, &n, why) : SF_OK;
+        enum sf_err err = want ? shipper_count_rows(s, t, table, &n, why) : SF_OK;
         if (err)
             return err;
         t->is_done[table] = want && n == want;
@@ -340,8 +340,8 @@ static enum sf_err ask_what_it_has(struct sf_shipper *s, uint32_t shard, struct 
     return SF_OK;
 }
 
-static enum sf_err set_aside(struct sf_shipper *s, uint32_t shard, enum sf_ship_table table,
-                             const struct sf_why *refused, struct sf_why *why)
+static enum sf_err shipper_set_aside(struct sf_shipper *s, uint32_t shard, enum sf_ship_table table,
+                                     const struct sf_why *refused, struct sf_why *why)
 {
     struct sf_outbox_part *p = sf_remote_outbox_part(&s->outbox, shard, table);
     char name[80];
@@ -359,8 +359,8 @@ static enum sf_err set_aside(struct sf_shipper *s, uint32_t shard, enum sf_ship_
     if (err)
         return err;
     s->refused_len += s->frame.len;
-    notice(s, "ship: %" PRIu64 " rows of %s are refused and set aside as %s: %.110s", p->n,
-           sf_schema_table_name(table), name, refused->text);
+    shipper_notice(s, "ship: %" PRIu64 " rows of %s are refused and set aside as %s: %.110s", p->n,
+                   sf_schema_table_name(table), name, refused->text);
     sf_mutex_lock(&s->lock);
     s->counts.n_refused++;
     sf_mutex_unlock(&s->lock);
@@ -369,8 +369,8 @@ static enum sf_err set_aside(struct sf_shipper *s, uint32_t shard, enum sf_ship_
     return SF_OK;
 }
 
-static enum sf_err insert(struct sf_shipper *s, uint32_t shard, enum sf_ship_table table,
-                          struct sf_why *why)
+static enum sf_err shipper_insert(struct sf_shipper *s, uint32_t shard, enum sf_ship_table table,
+                                  struct sf_why *why)
 {
     struct sf_outbox_part *p = sf_remote_outbox_part(&s->outbox, shard, table);
     enum sf_shard_fault fault = SF_SHARD_RETRY;
@@ -393,14 +393,14 @@ static enum sf_err insert(struct sf_shipper *s, uint32_t shard, enum sf_ship_tab
     err = sf_shard_insert(s->targets[shard].shard, sf_buf_str(&s->sql), token,
                           sf_buf_bytes(&s->frame), &fault, &refused);
     if (err && fault == SF_SHARD_REFUSED)
-        return set_aside(s, shard, table, &refused, why);
+        return shipper_set_aside(s, shard, table, &refused, why);
     if (err)
         *why = refused;
     return err;
 }
 
 /* The row of `batches`: what this shard has got. */
-static void sum_up(struct sf_shipper *s, uint32_t shard)
+static void shipper_sum_up(struct sf_shipper *s, uint32_t shard)
 {
     struct sf_outbox_part *p = sf_remote_outbox_part(&s->outbox, shard, SF_SHIP_BATCHES);
     bool has_days = s->outbox.from_day <= s->outbox.to_day;
@@ -429,9 +429,9 @@ static enum sf_err send_to(struct sf_shipper *s, uint32_t shard, struct sf_why *
         err = ask_what_it_has(s, shard, why);
     for (enum sf_ship_table table = 0; !err && table < SF_SHIP_TABLES; table++) {
         if (table == SF_SHIP_BATCHES)
-            sum_up(s, shard);
+            shipper_sum_up(s, shard);
         if (!t->is_done[table] && sf_remote_outbox_part(&s->outbox, shard, table)->n)
-            err = insert(s, shard, table, why);
+            err = shipper_insert(s, shard, table, why);
         t->is_done[table] = !err;
     }
     return err;
@@ -478,7 +478,7 @@ static void begin_sending(struct sf_shipper *s)
     sf_mutex_unlock(&s->lock);
 }
 
-static void count_batch(struct sf_shipper *s)
+static void shipper_count_batch(struct sf_shipper *s)
 {
     s->said[0] = 0;
     sf_mutex_lock(&s->lock);
@@ -495,7 +495,7 @@ static void count_batch(struct sf_shipper *s)
 }
 
 /* Until every shard has confirmed it. False: the server stops. */
-static bool send_batch(struct sf_shipper *s)
+static bool shipper_send_batch(struct sf_shipper *s)
 {
     int64_t delay_ns = FIRST_DELAY_NS;
     struct sf_why why = {0};
@@ -506,13 +506,13 @@ static bool send_batch(struct sf_shipper *s)
         note_fault(s, &why);
         if (s->config.failed)
             s->config.failed(s->config.confirmed_arg);
-        if (!wait_ns(s, delay_ns))
+        if (!shipper_wait_ns(s, delay_ns))
             return false;
         (void)learn_erasures(s, NULL); /* what was erased meanwhile is hidden on this node, too */
         delay_ns = delay_ns * 2 < MAX_DELAY_NS ? delay_ns * 2 : MAX_DELAY_NS;
     }
     s->is_resumed = false;
-    count_batch(s);
+    shipper_count_batch(s);
     if (s->config.confirmed)
         s->config.confirmed(s->config.confirmed_arg, s->last_lsn);
     s->state.shipped_lsn = s->last_lsn;
@@ -538,21 +538,21 @@ static bool ship_one(struct sf_shipper *s, enum sf_err *out_err, struct sf_why *
         err = read_batch(s, why);
     if (err == SF_ERR_NOT_FOUND) {
         note_caught_up(s);
-        err = s->is_state_old ? write_state(s, why) : SF_OK;
+        err = s->is_state_old ? shipper_write_state(s, why) : SF_OK;
         *out_err = err;
         return false;
     }
     if (!err && !s->state.batch_lsn) {
         s->state.batch_lsn = s->last_lsn;
         s->state.n_shards = s->outbox.n_shards;
-        err = write_state(s, why);
+        err = shipper_write_state(s, why);
         if (err) { /* nothing was sent: the batch may be another one next time */
             s->state.batch_lsn = 0;
             unfollow(s);
         }
     }
     *out_err = err;
-    return !err && send_batch(s);
+    return !err && shipper_send_batch(s);
 }
 
 static void ship_loop(void *arg)
@@ -582,7 +582,7 @@ static void ship_loop(void *arg)
         }
         count_up(s);
         is_first = false;
-        (void)wait_ns(s, s->config.interval_ns);
+        (void)shipper_wait_ns(s, s->config.interval_ns);
     }
     sf_mutex_lock(&s->lock);
     s->has_ended = true;
@@ -592,7 +592,7 @@ static void ship_loop(void *arg)
 
 /* ---- start and stop ---- */
 
-static enum sf_err open_shards(struct sf_shipper *s, struct sf_why *why)
+static enum sf_err shipper_open_shards(struct sf_shipper *s, struct sf_why *why)
 {
     const struct sf_remote_address *a = s->config.address;
     enum sf_err err = SF_OK;
@@ -678,11 +678,11 @@ enum sf_err sf_shipper_start(const struct sf_shipper_config *config, struct sf_s
     s->deflate = sf_deflate_new();
     err = s->deflate ? check_shards(s, why) : sf_no_memory(why, "the shipper");
     if (!err)
-        err = open_shards(s, why);
+        err = shipper_open_shards(s, why);
     if (!err)
         err = sf_remote_outbox_init(&s->outbox, config->address->n_shards, why);
     if (!err)
-        err = write_state(s, why);
+        err = shipper_write_state(s, why);
     (void)sf_dir_list(config->dir, REFUSED_FOLDER, add_refused, s, NULL);
     if (!err)
         err = sf_thread_start(&s->thread, "ship", 5, ship_loop, s, why);

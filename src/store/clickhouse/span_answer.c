@@ -34,7 +34,7 @@ void sf_span_answer_done(struct sf_span_answer *a)
     sf_table_done(&a->scope_at);
 }
 
-static void refuse(struct reading *x, const char *what)
+static void span_answer_refuse(struct reading *x, const char *what)
 {
     if (x->r.fault)
         return;
@@ -43,7 +43,7 @@ static void refuse(struct reading *x, const char *what)
     x->r.at = x->r.end;
 }
 
-static void *list_of(struct reading *x, uint32_t n, size_t size)
+static void *span_answer_list_of(struct reading *x, uint32_t n, size_t size)
 {
     void *p = sf_arena_new_n(x->a->req, (size_t)n + 1, size);
     if (!p)
@@ -82,11 +82,11 @@ static struct sf_value other_value(struct reading *x, sf_str raw)
     struct sf_value v = {0};
     const char *fault;
     if (!sf_span_answer_other(raw, &v, &fault))
-        refuse(x, fault);
+        span_answer_refuse(x, fault);
     return v;
 }
 
-static struct sf_value read_value(struct reading *x, char letter)
+static struct sf_value span_answer_read_value(struct reading *x, char letter)
 {
     struct sf_value v = {0};
     switch (letter) {
@@ -110,18 +110,18 @@ static void read_typed(struct reading *x, char letter, struct typed *t)
 {
     uint32_t n;
     t->n = sf_row_binary_count(&x->r, 1);
-    t->keys = list_of(x, t->n, sizeof(*t->keys));
+    t->keys = span_answer_list_of(x, t->n, sizeof(*t->keys));
     for (uint32_t i = 0; t->keys && i < t->n; i++)
         t->keys[i] = sf_row_binary_str(&x->r);
     n = sf_row_binary_count(&x->r, letter == 's' || letter == 'x' ? 1 : 8);
     if (n != t->n)
-        refuse(x, "keys and values differ in number");
-    t->vals = x->r.fault ? NULL : list_of(x, t->n, sizeof(*t->vals));
+        span_answer_refuse(x, "keys and values differ in number");
+    t->vals = x->r.fault ? NULL : span_answer_list_of(x, t->n, sizeof(*t->vals));
     for (uint32_t i = 0; t->vals && i < t->n; i++)
-        t->vals[i] = read_value(x, letter);
+        t->vals[i] = span_answer_read_value(x, letter);
 }
 
-static void read_attrs(struct reading *x, struct sf_attrs *out)
+static void span_answer_read_attrs(struct reading *x, struct sf_attrs *out)
 {
     static const char letters[LISTS] = {'s', 'i', 'd', 'x'};
     struct typed lists[LISTS] = {0};
@@ -133,15 +133,15 @@ static void read_attrs(struct reading *x, struct sf_attrs *out)
     if (x->r.fault || x->is_full)
         return;
     if (order.len != (size_t)lists[0].n + lists[1].n + lists[2].n + lists[3].n) {
-        refuse(x, "an order of attributes of another length");
+        span_answer_refuse(x, "an order of attributes of another length");
         return;
     }
-    to = list_of(x, (uint32_t)order.len, sizeof(*to));
+    to = span_answer_list_of(x, (uint32_t)order.len, sizeof(*to));
     for (size_t i = 0; to && i < order.len; i++) {
         const char *letter = memchr(letters, order.p[i], LISTS);
         struct typed *t = letter ? &lists[letter - letters] : NULL;
         if (!t || t->at == t->n) {
-            refuse(x, "an order of other attributes");
+            span_answer_refuse(x, "an order of other attributes");
             return;
         }
         to[i] = (struct sf_attr){t->keys[t->at], t->vals[t->at]};
@@ -152,21 +152,21 @@ static void read_attrs(struct reading *x, struct sf_attrs *out)
 
 /* ---- events, and what has no column ---- */
 
-static void read_events(struct reading *x, struct sf_span *s)
+static void span_answer_read_events(struct reading *x, struct sf_span *s)
 {
     uint32_t n = sf_row_binary_count(&x->r, 8);
-    struct sf_event *events = list_of(x, n, sizeof(*events));
+    struct sf_event *events = span_answer_list_of(x, n, sizeof(*events));
     for (uint32_t i = 0; events && i < n; i++)
         events[i].time_ns = sf_row_binary_u64(&x->r);
     if (sf_row_binary_count(&x->r, 1) != n)
-        refuse(x, "events and their names differ in number");
+        span_answer_refuse(x, "events and their names differ in number");
     for (uint32_t i = 0; events && !x->r.fault && i < n; i++)
         events[i].name = sf_row_binary_str(&x->r);
     s->events = events;
     s->n_events = x->r.fault || !events ? 0 : n;
 }
 
-static void read_rest(struct reading *x, struct sf_span *s)
+static void span_answer_read_rest(struct reading *x, struct sf_span *s)
 {
     sf_str rest = sf_row_binary_str(&x->r);
     struct sf_span_batch b;
@@ -177,7 +177,7 @@ static void read_rest(struct reading *x, struct sf_span *s)
     if (err == SF_ERR_LIMIT)
         x->is_full = true;
     else if (err || b.n_spans != 1)
-        refuse(x, "the rest of a span is damaged");
+        span_answer_refuse(x, "the rest of a span is damaged");
     if (err || b.n_spans != 1)
         return;
     s->events = b.spans[0].events;
@@ -191,7 +191,8 @@ static void read_rest(struct reading *x, struct sf_span *s)
 
 /* ---- dictionaries ---- */
 
-static bool find(const struct sf_table *t, const uint64_t *ids, uint64_t id, uint32_t *out)
+static bool span_answer_find(const struct sf_table *t, const uint64_t *ids, uint64_t id,
+                             uint32_t *out)
 {
     struct sf_table_lookup lookup;
     if (!t->n_slots)
@@ -208,7 +209,7 @@ static uint32_t resource_place(struct reading *x, uint64_t id, sf_str service)
 {
     struct sf_span_answer *a = x->a;
     uint32_t at = 0;
-    if (find(&a->resource_at, a->resource_ids, id, &at))
+    if (span_answer_find(&a->resource_at, a->resource_ids, id, &at))
         return at;
     if (!sf_table_more(&a->resource_at) ||
         !sf_list_room_in(a->req, &a->resources, a->n_resources, &a->resources_cap, 16) ||
@@ -226,7 +227,7 @@ static uint32_t scope_place(struct reading *x, uint64_t id)
 {
     struct sf_span_answer *a = x->a;
     uint32_t at = 0;
-    if (find(&a->scope_at, a->scope_ids, id, &at))
+    if (span_answer_find(&a->scope_at, a->scope_ids, id, &at))
         return at;
     if (!sf_table_more(&a->scope_at) ||
         !sf_list_room_in(a->req, &a->scopes, a->n_scopes, &a->scopes_cap, 16) ||
@@ -242,7 +243,7 @@ static uint32_t scope_place(struct reading *x, uint64_t id)
 
 /* ---- rows ---- */
 
-static void read_row(struct reading *x, struct sf_span_answer_row *row)
+static void span_answer_read_row(struct reading *x, struct sf_span_answer_row *row)
 {
     struct sf_span *s = &row->span;
     sf_str service, id;
@@ -262,21 +263,21 @@ static void read_row(struct reading *x, struct sf_span_answer_row *row)
     s->status_msg = sf_row_binary_str(&x->r);
     resource = sf_row_binary_u64(&x->r);
     scope = sf_row_binary_u64(&x->r);
-    read_attrs(x, &s->attrs);
+    span_answer_read_attrs(x, &s->attrs);
     s->flags = sf_row_binary_u32(&x->r);
     s->trace_state = sf_row_binary_str(&x->r);
-    read_events(x, s);
-    read_rest(x, s);
+    span_answer_read_events(x, s);
+    span_answer_read_rest(x, s);
     if (s->kind >= SF_KINDS || s->status >= SF_STATUSES || !s->span_id ||
         sf_trace_id_is_zero(s->trace_id))
-        refuse(x, "a span without an id, or of no known kind or status");
+        span_answer_refuse(x, "a span without an id, or of no known kind or status");
     if (x->r.fault || x->is_full)
         return;
     s->resource = resource_place(x, resource, service);
     s->scope = scope_place(x, scope);
 }
 
-static enum sf_err end(const struct reading *x)
+static enum sf_err span_answer_end(const struct reading *x)
 {
     return x->is_full ? sf_no_room(x->why, "the answer of a shard")
                       : sf_row_binary_check(&x->r, x->why);
@@ -291,19 +292,19 @@ enum sf_err sf_span_answer_add(struct sf_span_answer *a, sf_bytes in, struct sf_
             break;
         }
         a->rows[a->n_rows] = (struct sf_span_answer_row){0};
-        read_row(&x, &a->rows[a->n_rows]);
+        span_answer_read_row(&x, &a->rows[a->n_rows]);
         a->n_rows += !x.r.fault && !x.is_full;
     }
-    return end(&x);
+    return span_answer_end(&x);
 }
 
-static void take_entry(struct reading *x, bool is_scope, uint64_t id, sf_str body)
+static void span_answer_take_entry(struct reading *x, bool is_scope, uint64_t id, sf_str body)
 {
     struct sf_span_answer *a = x->a;
     struct sf_span_batch b;
     uint32_t at = 0;
-    bool is_wanted = is_scope ? find(&a->scope_at, a->scope_ids, id, &at)
-                              : find(&a->resource_at, a->resource_ids, id, &at);
+    bool is_wanted = is_scope ? span_answer_find(&a->scope_at, a->scope_ids, id, &at)
+                              : span_answer_find(&a->resource_at, a->resource_ids, id, &at);
     enum sf_err err;
     if (x->r.fault || !is_wanted)
         return;
@@ -311,7 +312,7 @@ static void take_entry(struct reading *x, bool is_scope, uint64_t id, sf_str bod
     if (err == SF_ERR_LIMIT)
         x->is_full = true;
     else if (err || (is_scope ? b.n_scopes : b.n_resources) != 1)
-        refuse(x, "a resource or scope is damaged");
+        span_answer_refuse(x, "a resource or scope is damaged");
     else if (is_scope)
         a->scopes[at] = b.scopes[0];
     else
@@ -324,7 +325,7 @@ enum sf_err sf_span_answer_add_entries(struct sf_span_answer *a, sf_bytes in, st
     while (sf_row_more(&x.r) && !x.is_full) {
         bool is_scope = sf_row_binary_u8(&x.r) == 1;
         uint64_t id = sf_row_binary_u64(&x.r);
-        take_entry(&x, is_scope, id, sf_row_binary_str(&x.r));
+        span_answer_take_entry(&x, is_scope, id, sf_row_binary_str(&x.r));
     }
-    return end(&x);
+    return span_answer_end(&x);
 }

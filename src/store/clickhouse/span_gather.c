@@ -23,7 +23,7 @@ enum sf_err sf_span_gather_init(struct sf_span_gather *g, const struct sf_remote
     return SF_OK;
 }
 
-static void forget(struct sf_span_gather *g)
+static void span_gather_forget(struct sf_span_gather *g)
 {
     sf_span_answer_done(&g->found);
     sf_arena_reset(&g->arena);
@@ -45,32 +45,32 @@ void sf_span_gather_done(struct sf_span_gather *g)
 
 /* ---- asking ---- */
 
-static void put_ids(struct sf_buf *sql, const uint64_t *ids, uint32_t n)
+static void span_gather_put_ids(struct sf_buf *sql, const uint64_t *ids, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         sf_buf_print(sql, "%s%" PRIu64, i ? "," : "", ids[i]);
 }
 
-static void put_entries(const struct sf_span_gather *g, struct sf_buf *sql)
+static void span_gather_put_entries(const struct sf_span_gather *g, struct sf_buf *sql)
 {
     const struct sf_span_answer *a = &g->found;
     sf_buf_print(sql, "SELECT toUInt8(0), resource, any(body) FROM %s.resources WHERE ",
                  g->source->database);
     sf_remote_source_tenants(g->source, g->q, sql);
     sf_buf_print(sql, " AND resource IN (");
-    put_ids(sql, a->resource_ids, a->n_resources);
+    span_gather_put_ids(sql, a->resource_ids, a->n_resources);
     sf_buf_print(sql,
                  ") GROUP BY resource UNION ALL SELECT toUInt8(1), scope, any(body) FROM %s.scopes "
                  "WHERE ",
                  g->source->database);
     sf_remote_source_tenants(g->source, g->q, sql);
     sf_buf_print(sql, " AND scope IN (");
-    put_ids(sql, a->scope_ids, a->n_scopes);
+    span_gather_put_ids(sql, a->scope_ids, a->n_scopes);
     sf_buf_print(sql, ") GROUP BY scope FORMAT RowBinary");
 }
 
-static enum sf_err read_shard(struct sf_span_gather *g, uint32_t i, sf_str where, uint64_t limit,
-                              struct sf_why *why)
+static enum sf_err span_gather_read_shard(struct sf_span_gather *g, uint32_t i, sf_str where,
+                                          uint64_t limit, struct sf_why *why)
 {
     struct sf_buf sql = {0}, *rows = &g->answers[2 * (size_t)i],
                   *entries = &g->answers[2 * (size_t)i + 1];
@@ -92,7 +92,7 @@ static enum sf_err read_shard(struct sf_span_gather *g, uint32_t i, sf_str where
     g->is_cut = g->is_cut || (!err && limit && g->found.n_rows - n_before >= limit);
     if (!err && g->found.n_rows > n_before) {
         sf_buf_reset(&sql);
-        put_entries(g, &sql);
+        span_gather_put_entries(g, &sql);
         err = sf_remote_source_ask(g->source, i, g->q, &sql, entries, why);
         if (!err)
             err = sf_span_answer_add_entries(&g->found, sf_buf_bytes(entries), why);
@@ -106,9 +106,9 @@ static enum sf_err read_shard(struct sf_span_gather *g, uint32_t i, sf_str where
 enum sf_err sf_span_gather_read(struct sf_span_gather *g, sf_str where, uint64_t limit,
                                 struct sf_why *why)
 {
-    forget(g);
+    span_gather_forget(g);
     for (uint32_t i = 0; i < g->source->n_shards; i++) {
-        enum sf_err err = read_shard(g, i, where, limit, why);
+        enum sf_err err = span_gather_read_shard(g, i, where, limit, why);
         if (err && !sf_remote_source_goes_on(g->source, i, g->q, err))
             return err;
     }

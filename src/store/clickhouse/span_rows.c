@@ -40,7 +40,7 @@ struct adding {
     struct sf_buf scratch;
 };
 
-static void add_tenant_day(struct sf_buf *row, sf_str tenant, uint16_t day)
+static void span_rows_add_tenant_day(struct sf_buf *row, sf_str tenant, uint16_t day)
 {
     sf_row_add_str(row, tenant);
     sf_buf_add_u16le(row, day);
@@ -63,7 +63,7 @@ static sf_bytes scope_body(struct adding *a, const struct sf_scope *s)
 }
 
 /* For users who read the table; `body` has the value itself. */
-static void add_text(struct sf_buf *row, struct sf_value v)
+static void span_rows_add_text(struct sf_buf *row, struct sf_value v)
 {
     struct sf_buf text = {0};
     switch (v.type) {
@@ -79,14 +79,14 @@ static void add_text(struct sf_buf *row, struct sf_value v)
     sf_buf_done(&text);
 }
 
-static void add_resource(struct adding *a, uint32_t shard, uint16_t day, uint32_t place)
+static void span_rows_add_resource(struct adding *a, uint32_t shard, uint16_t day, uint32_t place)
 {
     const struct sf_resource *r = &a->b->resources[place];
     struct sf_buf *row = sf_remote_outbox_entry(a->o, shard, SF_SHIP_RESOURCES, a->tenant, day,
                                                 a->resources[place]);
     if (!row)
         return;
-    add_tenant_day(row, a->tenant, day);
+    span_rows_add_tenant_day(row, a->tenant, day);
     sf_buf_add_u64le(row, a->resources[place]);
     sf_row_add_str(row, r->service);
     sf_buf_add_varint(row, r->attrs.n);
@@ -94,18 +94,18 @@ static void add_resource(struct adding *a, uint32_t shard, uint16_t day, uint32_
         sf_row_add_str(row, r->attrs.list[i].key);
     sf_buf_add_varint(row, r->attrs.n);
     for (uint32_t i = 0; i < r->attrs.n; i++)
-        add_text(row, r->attrs.list[i].val);
+        span_rows_add_text(row, r->attrs.list[i].val);
     sf_row_add_str(row, sf_bytes_str(resource_body(a, r)));
 }
 
-static void add_scope(struct adding *a, uint32_t shard, uint16_t day, uint32_t place)
+static void span_rows_add_scope(struct adding *a, uint32_t shard, uint16_t day, uint32_t place)
 {
     const struct sf_scope *s = &a->b->scopes[place];
     struct sf_buf *row = sf_remote_outbox_entry(a->o, shard, SF_SHIP_SCOPES, a->tenant, day,
                                                 a->scopes[place]);
     if (!row)
         return;
-    add_tenant_day(row, a->tenant, day);
+    span_rows_add_tenant_day(row, a->tenant, day);
     sf_buf_add_u64le(row, a->scopes[place]);
     sf_row_add_str(row, s->name);
     sf_row_add_str(row, s->version);
@@ -122,7 +122,7 @@ static char letter_of(enum sf_value_type type)
                                      : 'x';
 }
 
-static uint32_t add_keys(struct sf_buf *row, struct sf_attrs attrs, char letter)
+static uint32_t span_rows_add_keys(struct sf_buf *row, struct sf_attrs attrs, char letter)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < attrs.n; i++)
@@ -136,7 +136,7 @@ static uint32_t add_keys(struct sf_buf *row, struct sf_attrs attrs, char letter)
     return n;
 }
 
-static void add_other(struct sf_buf *row, struct sf_value v)
+static void span_rows_add_other(struct sf_buf *row, struct sf_value v)
 {
     bool is_bool = v.type == SF_VALUE_BOOL;
     sf_str bytes = is_bool || v.type == SF_VALUE_EMPTY ? SF_STR_NONE : v.str;
@@ -147,24 +147,24 @@ static void add_other(struct sf_buf *row, struct sf_value v)
     sf_buf_add_str(row, bytes);
 }
 
-static void add_value(struct sf_buf *row, char letter, struct sf_value v)
+static void span_rows_add_value(struct sf_buf *row, char letter, struct sf_value v)
 {
     switch (letter) {
     case 's': sf_row_add_str(row, v.str); break;
     case 'i': sf_buf_add_u64le(row, (uint64_t)v.i64); break;
     case 'd': sf_buf_add_u64le(row, sf_load_u64le(&v.f64)); break;
-    default: add_other(row, v);
+    default: span_rows_add_other(row, v);
     }
 }
 
-static void add_attrs(struct sf_buf *row, struct sf_attrs attrs)
+static void span_rows_add_attrs(struct sf_buf *row, struct sf_attrs attrs)
 {
     static const char letters[] = "sidx";
     for (const char *letter = letters; *letter; letter++) {
-        uint32_t n = add_keys(row, attrs, *letter);
+        uint32_t n = span_rows_add_keys(row, attrs, *letter);
         for (uint32_t i = 0; n && i < attrs.n; i++) {
             if (letter_of(attrs.list[i].val.type) == *letter)
-                add_value(row, *letter, attrs.list[i].val);
+                span_rows_add_value(row, *letter, attrs.list[i].val);
         }
     }
     sf_buf_add_varint(row, attrs.n);
@@ -183,7 +183,7 @@ static bool has_rest(const struct sf_span *s)
     return false;
 }
 
-static void add_rest(struct adding *a, struct sf_buf *row, const struct sf_span *s)
+static void span_rows_add_rest(struct adding *a, struct sf_buf *row, const struct sf_span *s)
 {
     struct sf_resource resource = {0};
     struct sf_scope scope = {0};
@@ -205,15 +205,16 @@ static void add_rest(struct adding *a, struct sf_buf *row, const struct sf_span 
     sf_row_add_str(row, sf_buf_str(&a->scratch));
 }
 
-static void add_span(struct adding *a, const struct sf_span *s, uint32_t shard, int64_t at_ns)
+static void span_rows_add_span(struct adding *a, const struct sf_span *s, uint32_t shard,
+                               int64_t at_ns)
 {
     const struct sf_resource *r = &a->b->resources[s->resource];
     uint16_t day = sf_remote_outbox_day(at_ns);
     struct sf_buf *row;
-    add_resource(a, shard, day, s->resource);
-    add_scope(a, shard, day, s->scope);
+    span_rows_add_resource(a, shard, day, s->resource);
+    span_rows_add_scope(a, shard, day, s->scope);
     row = sf_remote_outbox_row(a->o, shard, SF_SHIP_SPANS, day);
-    add_tenant_day(row, a->tenant, day);
+    span_rows_add_tenant_day(row, a->tenant, day);
     sf_buf_add_u32le(row, (uint32_t)(at_ns / (300 * SF_NS_PER_S) * 300));
     sf_row_add_str(row, r->service);
     sf_row_add_str(row, s->name);
@@ -227,7 +228,7 @@ static void add_span(struct adding *a, const struct sf_span *s, uint32_t shard, 
     sf_row_add_str(row, s->status_msg);
     sf_buf_add_u64le(row, a->resources[s->resource]);
     sf_buf_add_u64le(row, a->scopes[s->scope]);
-    add_attrs(row, s->attrs);
+    span_rows_add_attrs(row, s->attrs);
     sf_buf_add_u32le(row, s->flags);
     sf_row_add_str(row, s->trace_state);
     sf_buf_add_varint(row, s->n_events);
@@ -236,13 +237,13 @@ static void add_span(struct adding *a, const struct sf_span *s, uint32_t shard, 
     sf_buf_add_varint(row, s->n_events);
     for (uint32_t i = 0; i < s->n_events; i++)
         sf_row_add_str(row, s->events[i].name);
-    add_rest(a, row, s);
+    span_rows_add_rest(a, row, s);
     sf_buf_add_u64le(row, a->o->batch);
 }
 
 /* ---- the index of traces ---- */
 
-static struct trace *find_trace(struct adding *a, sf_trace_id id)
+static struct trace *span_rows_find_trace(struct adding *a, sf_trace_id id)
 {
     struct sf_table_lookup lookup;
     uint32_t at;
@@ -264,7 +265,7 @@ static struct trace *find_trace(struct adding *a, sf_trace_id id)
 static void note_trace(struct adding *a, uint32_t place, int64_t at_ns)
 {
     const struct sf_span *s = &a->b->spans[place];
-    struct trace *t = find_trace(a, s->trace_id);
+    struct trace *t = span_rows_find_trace(a, s->trace_id);
     uint16_t day = sf_remote_outbox_day(at_ns);
     if (!t)
         return;
@@ -280,7 +281,7 @@ static void note_trace(struct adding *a, uint32_t place, int64_t at_ns)
 }
 
 /* Its services, each once: few resources represent many spans. */
-static void add_services(struct adding *a, struct sf_buf *row, const struct trace *t)
+static void span_rows_add_services(struct adding *a, struct sf_buf *row, const struct trace *t)
 {
     enum { MOST = 64 };
     sf_str list[MOST];
@@ -303,15 +304,15 @@ static uint32_t shard_of(const struct adding *a, sf_trace_id id)
     return sf_outbox_shard(a->o, sf_trace_id_hash(id, 0));
 }
 
-static void add_trace(struct adding *a, const struct trace *t)
+static void span_rows_add_trace(struct adding *a, const struct trace *t)
 {
     const struct sf_span *root = t->root == SF_NONE ? NULL : &a->b->spans[t->root];
     struct sf_buf *row = sf_remote_outbox_row(a->o, shard_of(a, t->id), SF_SHIP_TRACES, t->day);
-    add_tenant_day(row, a->tenant, t->day);
+    span_rows_add_tenant_day(row, a->tenant, t->day);
     sf_buf_add(row, t->id.b, sizeof(t->id.b));
     sf_buf_add_u64le(row, t->start_ns);
     sf_buf_add_u64le(row, t->end_ns);
-    add_services(a, row, t);
+    span_rows_add_services(a, row, t);
     sf_row_add_str(row, root ? a->b->resources[root->resource].service : SF_STR_NONE);
     sf_row_add_str(row, root ? root->name : SF_STR_NONE);
     sf_buf_add_u32le(row, t->n_spans);
@@ -321,7 +322,7 @@ static void add_trace(struct adding *a, const struct trace *t)
 
 /* ---- all ---- */
 
-static bool prepare(struct adding *a)
+static bool span_rows_prepare(struct adding *a)
 {
     const struct sf_span_batch *b = a->b;
     a->resources = sf_heap_new_n((size_t)b->n_resources + 1, sizeof(*a->resources));
@@ -344,17 +345,17 @@ void sf_span_rows_add(struct sf_remote_outbox *o, sf_str tenant, int64_t recv_ns
                       const struct sf_span_batch *b)
 {
     struct adding a = {.o = o, .tenant = tenant, .recv_ns = recv_ns, .b = b};
-    bool is_ready = prepare(&a);
+    bool is_ready = span_rows_prepare(&a);
     for (uint32_t i = 0; is_ready && i < b->n_spans; i++) {
         const struct sf_span *s = &b->spans[i];
         int64_t at_ns = sf_remote_outbox_time(s->start_ns, recv_ns);
         if (sf_outbox_is_erased(o, s->trace_id, b->resources[s->resource].service, s->start_ns))
             continue;
-        add_span(&a, s, shard_of(&a, s->trace_id), at_ns);
+        span_rows_add_span(&a, s, shard_of(&a, s->trace_id), at_ns);
         note_trace(&a, i, at_ns);
     }
     for (uint32_t i = 0; is_ready && !o->is_short && i < a.n_traces; i++)
-        add_trace(&a, &a.traces[i]);
+        span_rows_add_trace(&a, &a.traces[i]);
     if (!is_ready || a.scratch.err)
         o->is_short = true;
     sf_buf_done(&a.scratch);

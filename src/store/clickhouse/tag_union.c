@@ -50,7 +50,7 @@ struct joining {
 
 /* ---- the set ---- */
 
-static enum sf_err add(struct joining *j, const struct entry *more)
+static enum sf_err tag_union_add(struct joining *j, const struct entry *more)
 {
     struct cursor *c = j->c;
     struct entry *e = NULL;
@@ -83,21 +83,22 @@ static enum sf_err add(struct joining *j, const struct entry *more)
     return SF_OK;
 }
 
-static bool wants_names(const struct joining *j)
+static bool tag_union_wants_names(const struct joining *j)
 {
     return j->query->name.len == 0;
 }
 
-static enum sf_err add_attrs(struct joining *j, struct sf_attrs attrs, struct entry count)
+static enum sf_err tag_union_add_attrs(struct joining *j, struct sf_attrs attrs, struct entry count)
 {
     enum sf_err err = SF_OK;
     for (uint32_t i = 0; !err && i < attrs.n; i++) {
         const struct sf_attr *a = &attrs.list[i];
-        if (!wants_names(j) && !sf_str_eq(a->key, j->query->name))
+        if (!tag_union_wants_names(j) && !sf_str_eq(a->key, j->query->name))
             continue;
-        count.val = wants_names(j) ? (struct sf_value){.type = SF_VALUE_STR, .str = a->key}
-                                   : a->val;
-        err = add(j, &count);
+        count.val = tag_union_wants_names(j)
+                        ? (struct sf_value){.type = SF_VALUE_STR, .str = a->key}
+                        : a->val;
+        err = tag_union_add(j, &count);
     }
     return err;
 }
@@ -112,7 +113,7 @@ static uint32_t most_of(const struct joining *j)
     return most > FEW_VALUES ? most : FEW_VALUES;
 }
 
-static void put_counts(const struct joining *j, struct sf_buf *sql)
+static void tag_union_put_counts(const struct joining *j, struct sf_buf *sql)
 {
     sf_buf_print(sql, "toUInt64(countIf(");
     sf_remote_source_mine(j->r, sql);
@@ -120,7 +121,7 @@ static void put_counts(const struct joining *j, struct sf_buf *sql)
                  j->r->database);
 }
 
-static void put_where(const struct joining *j, struct sf_buf *sql)
+static void tag_union_put_where(const struct joining *j, struct sf_buf *sql)
 {
     const struct sf_tag_query *t = j->query;
     struct sf_span_query query = {.from_ns = t->from_ns,
@@ -137,8 +138,8 @@ static void put_span_names(const struct joining *j, struct sf_buf *sql)
 {
     sf_buf_print(sql, "SELECT toUInt8(0), toString(arrayJoin(arrayConcat(sk, ik, dk, xk))) AS k, "
                       "toInt64(0), toFloat64(0), ");
-    put_counts(j, sql);
-    put_where(j, sql);
+    tag_union_put_counts(j, sql);
+    tag_union_put_where(j, sql);
     sf_buf_print(sql, " GROUP BY k ORDER BY mine + others DESC, k LIMIT %" PRIu32, most_of(j) + 1);
 }
 
@@ -159,8 +160,8 @@ static void put_span_values(const struct joining *j, struct sf_buf *sql)
         sf_remote_source_quote(sql, j->query->name);
         sf_buf_print(sql, ") AS v_at, %s AS v_text, %s AS v_integer, %s AS v_real, ", types[i].text,
                      types[i].integer, types[i].real);
-        put_counts(j, sql);
-        put_where(j, sql);
+        tag_union_put_counts(j, sql);
+        tag_union_put_where(j, sql);
         sf_buf_print(sql, " AND has(%s, ", types[i].keys);
         sf_remote_source_quote(sql, j->query->name);
         sf_buf_print(sql,
@@ -174,8 +175,8 @@ static void put_bodies(const struct joining *j, struct sf_buf *sql)
 {
     const char *what = j->query->scope == SF_SCOPE_RESOURCE ? "resource" : "scope";
     sf_buf_print(sql, "SELECT body, mine, others FROM (SELECT %s, ", what);
-    put_counts(j, sql);
-    put_where(j, sql);
+    tag_union_put_counts(j, sql);
+    tag_union_put_where(j, sql);
     sf_buf_print(sql,
                  " GROUP BY %s) AS a ANY INNER JOIN (SELECT %s, any(body) AS body FROM %s.%ss "
                  "WHERE ",
@@ -188,14 +189,14 @@ static void put_bodies(const struct joining *j, struct sf_buf *sql)
 static void put_rests(const struct joining *j, struct sf_buf *sql)
 {
     sf_buf_print(sql, "SELECT rest AS body, ");
-    put_counts(j, sql);
-    put_where(j, sql);
+    tag_union_put_counts(j, sql);
+    tag_union_put_where(j, sql);
     sf_buf_print(sql, " AND rest != '' GROUP BY body LIMIT %d", MAX_BODIES + 1);
 }
 
 /* ---- answers ---- */
 
-static bool take_value(struct sf_row_reader *r, bool is_name, struct sf_value *out)
+static bool tag_union_take_value(struct sf_row_reader *r, bool is_name, struct sf_value *out)
 {
     uint8_t type = sf_row_binary_u8(r);
     sf_str text = sf_row_binary_str(r);
@@ -217,19 +218,19 @@ static bool take_value(struct sf_row_reader *r, bool is_name, struct sf_value *o
     return !r->fault;
 }
 
-static enum sf_err take_values(struct joining *j, sf_bytes in)
+static enum sf_err tag_union_take_values(struct joining *j, sf_bytes in)
 {
     struct sf_row_reader r = sf_row_reader_init(in);
     enum sf_err err = SF_OK;
     uint32_t n = 0;
     while (!err && sf_row_more(&r)) {
         struct entry e = {0};
-        if (!take_value(&r, wants_names(j), &e.val))
+        if (!tag_union_take_value(&r, tag_union_wants_names(j), &e.val))
             break;
         e.n_mine = sf_row_binary_u64(&r);
         e.n_others = sf_row_binary_u64(&r);
         if (!r.fault)
-            err = add(j, &e);
+            err = tag_union_add(j, &e);
         n++;
     }
     if (n > most_of(j))
@@ -244,15 +245,15 @@ static enum sf_err look_into(struct joining *j, sf_str body, struct entry count)
     sf_arena_reset(&j->bodies);
     err = sf_batch_codec_decode(sf_str_bytes(body), &j->bodies, &b, j->why);
     for (uint32_t i = 0; !err && i < b.n_resources && j->query->scope == SF_SCOPE_RESOURCE; i++)
-        err = add_attrs(j, b.resources[i].attrs, count);
+        err = tag_union_add_attrs(j, b.resources[i].attrs, count);
     for (uint32_t i = 0; !err && i < b.n_scopes && j->query->scope == SF_SCOPE_INSTRUMENTATION; i++)
-        err = add_attrs(j, b.scopes[i].attrs, count);
+        err = tag_union_add_attrs(j, b.scopes[i].attrs, count);
     for (uint32_t i = 0; !err && i < b.n_spans; i++) {
         const struct sf_span *s = &b.spans[i];
         for (uint32_t k = 0; !err && k < s->n_events && j->query->scope == SF_SCOPE_EVENT; k++)
-            err = add_attrs(j, s->events[k].attrs, count);
+            err = tag_union_add_attrs(j, s->events[k].attrs, count);
         for (uint32_t k = 0; !err && k < s->n_links && j->query->scope == SF_SCOPE_LINK; k++)
-            err = add_attrs(j, s->links[k].attrs, count);
+            err = tag_union_add_attrs(j, s->links[k].attrs, count);
     }
     return err;
 }
@@ -275,12 +276,12 @@ static enum sf_err take_bodies(struct joining *j, sf_bytes in)
     return err ? err : sf_row_binary_check(&r, j->why);
 }
 
-static enum sf_err ask_shard(struct joining *j, uint32_t i)
+static enum sf_err tag_union_ask_shard(struct joining *j, uint32_t i)
 {
     struct sf_buf sql = {0}, answer = {.max = ANSWER_LEN};
     bool is_span = j->query->scope == SF_SCOPE_SPAN;
     enum sf_err err;
-    if (is_span && wants_names(j))
+    if (is_span && tag_union_wants_names(j))
         put_span_names(j, &sql);
     else if (is_span)
         put_span_values(j, &sql);
@@ -291,7 +292,7 @@ static enum sf_err ask_shard(struct joining *j, uint32_t i)
     sf_buf_print(&sql, " FORMAT RowBinary");
     err = sf_remote_source_ask(j->r, i, j->q, &sql, &answer, j->why);
     if (!err)
-        err = is_span ? take_values(j, sf_buf_bytes(&answer))
+        err = is_span ? tag_union_take_values(j, sf_buf_bytes(&answer))
                       : take_bodies(j, sf_buf_bytes(&answer));
     sf_buf_done(&sql);
     sf_buf_done(&answer);
@@ -300,7 +301,7 @@ static enum sf_err ask_shard(struct joining *j, uint32_t i)
 
 /* ---- all ---- */
 
-static enum sf_err add_own(struct joining *j)
+static enum sf_err tag_union_add_own(struct joining *j)
 {
     struct sf_str_cursor *own;
     struct entry e = {0};
@@ -309,7 +310,7 @@ static enum sf_err add_own(struct joining *j)
         return err;
     while (!err && own->next(own, &e.val)) {
         e.n_own = own->n;
-        err = add(j, &e);
+        err = tag_union_add(j, &e);
     }
     if (!err && own->err) {
         err = own->err;
@@ -321,7 +322,7 @@ static enum sf_err add_own(struct joining *j)
     return err;
 }
 
-static bool cursor_next(struct sf_str_cursor *base, struct sf_value *out)
+static bool tag_union_cursor_next(struct sf_str_cursor *base, struct sf_value *out)
 {
     struct cursor *c = (struct cursor *)base;
     const struct entry *e;
@@ -333,7 +334,7 @@ static bool cursor_next(struct sf_str_cursor *base, struct sf_value *out)
     return true;
 }
 
-static void cursor_close(struct sf_str_cursor *base)
+static void tag_union_cursor_close(struct sf_str_cursor *base)
 {
     struct cursor *c = (struct cursor *)base;
     if (!c)
@@ -344,7 +345,7 @@ static void cursor_close(struct sf_str_cursor *base)
     sf_heap_free(c);
 }
 
-static int by_value(const void *a, const void *b)
+static int tag_union_by_value(const void *a, const void *b)
 {
     return sf_value_cmp(((const struct entry *)a)->val, ((const struct entry *)b)->val);
 }
@@ -359,21 +360,22 @@ enum sf_err sf_tag_union_open(const struct sf_remote_source *r, const struct sf_
     if (!j.c || !sf_arena_init(&j.c->arena, SET_CAP) || !sf_arena_init(&j.bodies, BODY_CAP))
         err = sf_no_memory(why, "tags");
     if (!err) {
-        j.c->base = (struct sf_str_cursor){.next = cursor_next, .close = cursor_close};
-        err = add_own(&j);
+        j.c->base = (struct sf_str_cursor){.next = tag_union_cursor_next,
+                                           .close = tag_union_cursor_close};
+        err = tag_union_add_own(&j);
     }
     for (uint32_t i = 0; !err && i < r->n_shards; i++) {
-        err = ask_shard(&j, i);
+        err = tag_union_ask_shard(&j, i);
         if (err && sf_remote_source_goes_on(r, i, q, err))
             err = SF_OK;
     }
     sf_arena_done(&j.bodies);
     if (err) {
-        cursor_close(j.c ? &j.c->base : NULL);
+        tag_union_cursor_close(j.c ? &j.c->base : NULL);
         return err;
     }
     if (j.c->n)
-        qsort(j.c->entries, j.c->n, sizeof(*j.c->entries), by_value);
+        qsort(j.c->entries, j.c->n, sizeof(*j.c->entries), tag_union_by_value);
     *out = &j.c->base;
     return SF_OK;
 }

@@ -83,7 +83,8 @@ struct cursor {
 
 /* ---- order ---- */
 
-static int compare(const struct cursor *c, const struct candidate *a, const struct candidate *b)
+static int trace_search_compare(const struct cursor *c, const struct candidate *a,
+                                const struct candidate *b)
 {
     int order = a->start_ns > b->start_ns ? -1 : a->start_ns < b->start_ns;
     if (!c->is_newest)
@@ -112,8 +113,8 @@ static bool note_seen(struct cursor *c, sf_trace_id id, bool *out_is_new)
 
 /* ---- candidates of a shard ---- */
 
-static void put_question(const struct cursor *c, const struct page *p, uint32_t limit,
-                         struct sf_buf *sql)
+static void trace_search_put_question(const struct cursor *c, const struct page *p, uint32_t limit,
+                                      struct sf_buf *sql)
 {
     const char *order = c->is_newest ? "DESC" : "ASC";
     sf_buf_print(sql, "SELECT trace_id, min(start_ns) AS first FROM %s.spans WHERE ",
@@ -162,7 +163,7 @@ static enum sf_err load_page(struct cursor *c, uint32_t shard, struct sf_why *wh
     struct sf_buf sql = {0}, answer = {.max = MAX_PAGES_LEN};
     struct candidate *list;
     enum sf_err err;
-    put_question(c, p, limit, &sql);
+    trace_search_put_question(c, p, limit, &sql);
     c->n_asked++;
     err = sf_remote_source_ask(&c->source, shard, c->q, &sql, &answer, why);
     list = err ? NULL : sf_heap_grow(p->list, limit, sizeof(*list));
@@ -223,8 +224,8 @@ static enum sf_err load_own(struct cursor *c, struct sf_why *why)
 
 /* ---- the next candidate of all ---- */
 
-static enum sf_err peek(struct cursor *c, const struct candidate **out, uint32_t *out_from,
-                        struct sf_why *why)
+static enum sf_err trace_search_peek(struct cursor *c, const struct candidate **out,
+                                     uint32_t *out_from, struct sf_why *why)
 {
     enum sf_err err = load_own(c, why);
     *out = NULL;
@@ -232,23 +233,24 @@ static enum sf_err peek(struct cursor *c, const struct candidate **out, uint32_t
         struct page *p = &c->pages[i];
         if (p->at == p->n && p->has_more)
             err = load_page(c, i, why);
-        if (!err && p->at < p->n && (!*out || compare(c, &p->list[p->at], *out) < 0)) {
+        if (!err && p->at < p->n && (!*out || trace_search_compare(c, &p->list[p->at], *out) < 0)) {
             *out = &p->list[p->at];
             *out_from = i;
         }
     }
-    if (!err && c->has_own_next && (!*out || compare(c, &c->own_next, *out) < 0)) {
+    if (!err && c->has_own_next && (!*out || trace_search_compare(c, &c->own_next, *out) < 0)) {
         *out = &c->own_next;
         *out_from = c->source.n_shards;
     }
-    if (!err && c->n_waiting && (!*out || compare(c, &c->waiting[c->n_waiting - 1], *out) < 0)) {
+    if (!err && c->n_waiting &&
+        (!*out || trace_search_compare(c, &c->waiting[c->n_waiting - 1], *out) < 0)) {
         *out = &c->waiting[c->n_waiting - 1];
         *out_from = c->source.n_shards + 1;
     }
     return err;
 }
 
-static void take(struct cursor *c, uint32_t from)
+static void trace_search_take(struct cursor *c, uint32_t from)
 {
     if (from < c->source.n_shards)
         c->pages[from].at++;
@@ -263,7 +265,8 @@ static enum sf_err wait_with(struct cursor *c, struct candidate late, struct sf_
     uint32_t at;
     if (!sf_list_room(&c->waiting, c->n_waiting, &c->cap_waiting, 64))
         return sf_no_memory(why, "traces that may match");
-    for (at = c->n_waiting++; at > 0 && compare(c, &c->waiting[at - 1], &late) < 0; at--)
+    for (at = c->n_waiting++; at > 0 && trace_search_compare(c, &c->waiting[at - 1], &late) < 0;
+         at--)
         c->waiting[at] = c->waiting[at - 1];
     c->waiting[at] = late;
     return SF_OK;
@@ -271,7 +274,7 @@ static enum sf_err wait_with(struct cursor *c, struct candidate late, struct sf_
 
 /* ---- a chunk ---- */
 
-static struct member *find(const struct cursor *c, sf_trace_id id)
+static struct member *trace_search_find(const struct cursor *c, sf_trace_id id)
 {
     struct sf_table_lookup lookup;
     uint32_t at;
@@ -285,7 +288,7 @@ static struct member *find(const struct cursor *c, sf_trace_id id)
     return NULL;
 }
 
-static enum sf_err choose(struct cursor *c, struct sf_why *why)
+static enum sf_err trace_search_choose(struct cursor *c, struct sf_why *why)
 {
     const struct candidate *next;
     uint32_t from = 0;
@@ -296,11 +299,11 @@ static enum sf_err choose(struct cursor *c, struct sf_why *why)
     while (!err && c->n_chunk < c->chunk_max) {
         struct candidate one;
         bool is_new = true;
-        err = peek(c, &next, &from, why);
+        err = trace_search_peek(c, &next, &from, why);
         if (err || !next)
             break;
         one = *next;
-        take(c, from);
+        trace_search_take(c, from);
         if (from <= c->source.n_shards && !note_seen(c, one.id, &is_new))
             err = sf_no_memory(why, "traces that may match");
         if (err || !is_new)
@@ -313,14 +316,14 @@ static enum sf_err choose(struct cursor *c, struct sf_why *why)
     return err;
 }
 
-static void note_start(void *arg, sf_trace_id id, uint64_t start_ns)
+static void trace_search_note_start(void *arg, sf_trace_id id, uint64_t start_ns)
 {
-    struct member *m = find(arg, id);
+    struct member *m = trace_search_find(arg, id);
     if (m && start_ns < m->start_ns)
         m->start_ns = start_ns;
 }
 
-static void put_ids(const struct cursor *c, struct sf_buf *sql)
+static void trace_search_put_ids(const struct cursor *c, struct sf_buf *sql)
 {
     sf_remote_source_tenants(&c->source, c->q, sql);
     sf_buf_print(sql, " AND trace_id IN (");
@@ -332,7 +335,7 @@ static void put_ids(const struct cursor *c, struct sf_buf *sql)
     sf_buf_print(sql, ")");
 }
 
-static enum sf_err add_own(struct cursor *c, struct sf_why *why)
+static enum sf_err trace_search_add_own(struct cursor *c, struct sf_why *why)
 {
     struct sf_trace_ask *asks = sf_heap_new_n((size_t)c->n_chunk + 1, sizeof(*asks));
     struct sf_span_cursor *own = NULL;
@@ -342,7 +345,7 @@ static enum sf_err add_own(struct cursor *c, struct sf_why *why)
     if (!err)
         err = c->source.own_ops->traces_get(c->source.store, asks, c->n_chunk, c->q, &own, why);
     if (!err) {
-        err = sf_span_gather_own(own, c->view, note_start, c, why);
+        err = sf_span_gather_own(own, c->view, trace_search_note_start, c, why);
         own->close(own);
     }
     sf_heap_free(asks);
@@ -355,14 +358,15 @@ static enum sf_err put_off(struct cursor *c, struct sf_why *why)
     const struct candidate *next = NULL;
     struct candidate after;
     uint32_t from;
-    enum sf_err err = c->is_newest ? peek(c, &next, &from, why) : SF_OK;
+    enum sf_err err = c->is_newest ? trace_search_peek(c, &next, &from, why) : SF_OK;
     if (err || !next)
         return err;
     after = *next;
     for (uint32_t i = 0; !err && i < c->n_chunk; i++) {
         struct member *m = &c->chunk[i];
         struct candidate own = {m->c.id, m->start_ns, true};
-        if (m->c.is_exact || m->start_ns == UINT64_MAX || compare(c, &own, &after) <= 0)
+        if (m->c.is_exact || m->start_ns == UINT64_MAX ||
+            trace_search_compare(c, &own, &after) <= 0)
             continue;
         m->waits = true;
         err = wait_with(c, own, why);
@@ -370,7 +374,7 @@ static enum sf_err put_off(struct cursor *c, struct sf_why *why)
     return err;
 }
 
-static void drop_view(struct cursor *c)
+static void trace_search_drop_view(struct cursor *c)
 {
     if (c->inner) {
         c->base.n_left_out += c->inner->n_left_out;
@@ -383,25 +387,26 @@ static void drop_view(struct cursor *c)
     c->rows.n_rows = c->row = 0;
 }
 
-static enum sf_err read_chunk(struct cursor *c, struct sf_why *why)
+static enum sf_err trace_search_read_chunk(struct cursor *c, struct sf_why *why)
 {
     struct sf_span_query query = c->query;
     struct sf_buf where = {0};
-    enum sf_err err = choose(c, why);
+    enum sf_err err = trace_search_choose(c, why);
     if (err || c->n_chunk == 0) {
         c->has_ended = !err;
         return err;
     }
-    put_ids(c, &where);
+    trace_search_put_ids(c, &where);
     err = sf_view_open(c->source.store, &c->view, why);
     if (!err)
         err = sf_span_gather_read(&c->gather, sf_buf_str(&where), 0, why);
     for (uint32_t i = 0; !err && i < c->gather.found.n_rows; i++)
-        note_start(c, c->gather.found.rows[i].span.trace_id, c->gather.found.rows[i].span.start_ns);
+        trace_search_note_start(c, c->gather.found.rows[i].span.trace_id,
+                                c->gather.found.rows[i].span.start_ns);
     if (!err)
         err = sf_span_gather_add(&c->gather, c->view, why);
     if (!err)
-        err = add_own(c, why);
+        err = trace_search_add_own(c, why);
     if (!err)
         err = sf_view_seal(c->view, why);
     if (!err)
@@ -420,12 +425,12 @@ static enum sf_err read_chunk(struct cursor *c, struct sf_why *why)
 
 /* The next rows of traces that do not wait; false: none are left of these rows, or the limit is
  * reached. */
-static bool give_rows(struct cursor *c, struct sf_span_rows *out)
+static bool trace_search_give_rows(struct cursor *c, struct sf_span_rows *out)
 {
     uint32_t from = c->row, to;
     bool waits = true;
     while (waits && c->row < c->rows.n_rows) { /* skip those that wait */
-        const struct member *m = find(c, c->rows.trace_id[c->row]);
+        const struct member *m = trace_search_find(c, c->rows.trace_id[c->row]);
         waits = m && m->waits;
         from = c->row;
         c->row += waits;
@@ -435,7 +440,7 @@ static bool give_rows(struct cursor *c, struct sf_span_rows *out)
         const struct member *m;
         if (c->n_given && sf_trace_id_eq(c->last, id))
             continue;
-        m = find(c, id);
+        m = trace_search_find(c, id);
         if (m && m->waits)
             break;
         if (c->query.limit_traces && c->n_given == c->query.limit_traces) {
@@ -457,10 +462,10 @@ static bool give_rows(struct cursor *c, struct sf_span_rows *out)
     return true;
 }
 
-static bool step(struct cursor *c, struct sf_span_rows *out)
+static bool trace_search_step(struct cursor *c, struct sf_span_rows *out)
 {
     while (!c->base.err && !c->has_ended) {
-        if (c->inner && give_rows(c, out))
+        if (c->inner && trace_search_give_rows(c, out))
             return true;
         c->rows.n_rows = c->row = 0;
         if (c->has_ended)
@@ -473,25 +478,25 @@ static bool step(struct cursor *c, struct sf_span_rows *out)
             c->base.why = c->inner->why;
             break;
         }
-        drop_view(c);
-        c->base.err = read_chunk(c, &c->base.why);
+        trace_search_drop_view(c);
+        c->base.err = trace_search_read_chunk(c, &c->base.why);
     }
     return false;
 }
 
-static bool cursor_next(struct sf_span_cursor *base, struct sf_span_rows *out)
+static bool trace_search_cursor_next(struct sf_span_cursor *base, struct sf_span_rows *out)
 {
     struct cursor *c = (struct cursor *)base;
     out->n_rows = 0;
-    return step(c, out);
+    return trace_search_step(c, out);
 }
 
-static void cursor_close(struct sf_span_cursor *base)
+static void trace_search_cursor_close(struct sf_span_cursor *base)
 {
     struct cursor *c = (struct cursor *)base;
     if (!c)
         return;
-    drop_view(c);
+    trace_search_drop_view(c);
     if (c->own)
         c->own->close(c->own);
     for (uint32_t i = 0; c->pages && i < c->source.n_shards; i++)
@@ -527,7 +532,8 @@ enum sf_err sf_trace_search_open(const struct sf_remote_source *source,
     enum sf_err err;
     if (!c)
         return sf_no_memory(why, "a search");
-    c->base = (struct sf_span_cursor){.next = cursor_next, .close = cursor_close};
+    c->base = (struct sf_span_cursor){.next = trace_search_cursor_next,
+                                      .close = trace_search_cursor_close};
     c->source = *source;
     c->q = q;
     c->query = *query;
@@ -542,7 +548,7 @@ enum sf_err sf_trace_search_open(const struct sf_remote_source *source,
     if (!err)
         err = open_own(c, why);
     if (err) {
-        cursor_close(&c->base);
+        trace_search_cursor_close(&c->base);
         return err;
     }
     *out = &c->base;

@@ -99,7 +99,8 @@ static void print_entries(const struct cursor *c, struct sf_buf *sql)
     sf_buf_print(sql, ") GROUP BY scope FORMAT RowBinary");
 }
 
-static enum sf_err ask_shard(struct cursor *c, uint32_t i, size_t from, struct sf_why *why)
+static enum sf_err trace_union_ask_shard(struct cursor *c, uint32_t i, size_t from,
+                                         struct sf_why *why)
 {
     struct sf_buf sql = {0}, *spans = &c->answers[2 * i], *entries = &c->answers[2 * i + 1];
     uint32_t n_before = c->found.n_rows;
@@ -120,7 +121,7 @@ static enum sf_err ask_shard(struct cursor *c, uint32_t i, size_t from, struct s
     return err;
 }
 
-static int by_trace(const void *x, const void *y)
+static int trace_union_by_trace(const void *x, const void *y)
 {
     const struct sf_span_answer_row *a = x, *b = y;
     int order = sf_trace_id_cmp(a->span.trace_id, b->span.trace_id);
@@ -174,12 +175,12 @@ static enum sf_err fetch_chunk(struct cursor *c, struct sf_why *why)
     drop_answers(c);
     c->chunk_end = c->n_asks - from < CHUNK ? c->n_asks : from + CHUNK;
     for (uint32_t i = 0; i < c->source.n_shards; i++) {
-        enum sf_err err = ask_shard(c, i, from, why);
+        enum sf_err err = trace_union_ask_shard(c, i, from, why);
         if (err && !sf_remote_source_goes_on(&c->source, i, c->q, err))
             return err;
     }
     if (c->found.n_rows)
-        qsort(c->found.rows, c->found.n_rows, sizeof(*c->found.rows), by_trace);
+        qsort(c->found.rows, c->found.n_rows, sizeof(*c->found.rows), trace_union_by_trace);
     return name_tenants(c, why);
 }
 
@@ -202,7 +203,7 @@ static bool note_own(struct cursor *c, const struct sf_span_rows *rows)
 
 /* A copy that is better than this node's is given, too; the code that assembles the trace uses it.
  */
-static bool is_own(const struct cursor *c, uint32_t row)
+static bool trace_union_is_own(const struct cursor *c, uint32_t row)
 {
     const struct sf_span *s = &c->found.rows[row].span;
     struct sf_table_lookup lookup;
@@ -230,7 +231,7 @@ struct columns {
     struct sf_span *spans;
 };
 
-static bool make_columns(struct sf_arena *a, struct columns *k)
+static bool trace_union_make_columns(struct sf_arena *a, struct columns *k)
 {
 #define COLUMN(field) (k->field = sf_arena_new_n(a, SF_ROWS_MAX, sizeof(*k->field)))
     return COLUMN(trace_id) && COLUMN(span_id) && COLUMN(parent_id) && COLUMN(start_ns) &&
@@ -240,7 +241,7 @@ static bool make_columns(struct sf_arena *a, struct columns *k)
 #undef COLUMN
 }
 
-static void put(struct columns *k, uint32_t n, const struct sf_span *s)
+static void trace_union_put(struct columns *k, uint32_t n, const struct sf_span *s)
 {
     uint64_t duration = sf_span_duration_ns(s);
     k->trace_id[n] = s->trace_id;
@@ -266,18 +267,18 @@ static enum sf_err give_remote(struct cursor *c, struct sf_span_rows *out, struc
     struct columns k;
     uint32_t n = 0, tenant = SF_NONE;
     sf_arena_reset(&c->batch);
-    if (!make_columns(&c->batch, &k))
+    if (!trace_union_make_columns(&c->batch, &k))
         return sf_no_room(why, "rows of a trace");
     for (; c->at < c->found.n_rows && n < SF_ROWS_MAX; c->at++) {
         const struct sf_span *s = &c->found.rows[c->at].span;
         int order = sf_trace_id_cmp(s->trace_id, id);
         if (order < 0 || (order == 0 && (c->tenant_of[c->at] == SF_NONE || is_copy(c, c->at) ||
-                                         is_own(c, c->at))))
+                                         trace_union_is_own(c, c->at))))
             continue;
         if (order > 0 || (n && c->tenant_of[c->at] != tenant))
             break;
         tenant = c->tenant_of[c->at];
-        put(&k, n++, s);
+        trace_union_put(&k, n++, s);
     }
     *out = (struct sf_span_rows){.n_rows = n,
                                  .tenant = tenant,
@@ -314,7 +315,7 @@ static enum sf_err load_head(struct cursor *c, struct sf_why *why)
     return c->local->err;
 }
 
-static void next_trace(struct cursor *c)
+static void trace_union_next_trace(struct cursor *c)
 {
     c->ask++;
     c->at = 0;
@@ -322,7 +323,7 @@ static void next_trace(struct cursor *c)
     sf_table_clear(&c->own_at);
 }
 
-static enum sf_err step(struct cursor *c, struct sf_span_rows *out, struct sf_why *why)
+static enum sf_err trace_union_step(struct cursor *c, struct sf_span_rows *out, struct sf_why *why)
 {
     out->n_rows = 0;
     while (c->ask < c->n_asks) {
@@ -340,22 +341,22 @@ static enum sf_err step(struct cursor *c, struct sf_span_rows *out, struct sf_wh
             err = give_remote(c, out, why);
         if (err || out->n_rows)
             return err;
-        next_trace(c);
+        trace_union_next_trace(c);
     }
     return SF_OK;
 }
 
-static bool cursor_next(struct sf_span_cursor *base, struct sf_span_rows *out)
+static bool trace_union_cursor_next(struct sf_span_cursor *base, struct sf_span_rows *out)
 {
     struct cursor *c = (struct cursor *)base;
     if (!c->base.err)
-        c->base.err = step(c, out, &c->base.why);
+        c->base.err = trace_union_step(c, out, &c->base.why);
     if (c->base.err && c->ask < c->n_asks)
         c->base.failed = c->asks[c->ask].id;
     return !c->base.err && out->n_rows > 0;
 }
 
-static void cursor_close(struct sf_span_cursor *base)
+static void trace_union_cursor_close(struct sf_span_cursor *base)
 {
     struct cursor *c = (struct cursor *)base;
     if (!c)
@@ -377,7 +378,8 @@ static void cursor_close(struct sf_span_cursor *base)
     sf_heap_free(c);
 }
 
-static bool make(struct cursor *c, const struct sf_trace_ask *asks, const struct sf_query_ctx *q)
+static bool trace_union_make(struct cursor *c, const struct sf_trace_ask *asks,
+                             const struct sf_query_ctx *q)
 {
     c->asks = sf_heap_new_n(c->n_asks + 1, sizeof(*c->asks));
     c->tenants = sf_heap_new_n(q->n_tenants + 1, sizeof(*c->tenants));
@@ -406,15 +408,16 @@ enum sf_err sf_trace_union_get(const struct sf_remote_source *source,
     enum sf_err err;
     if (!c)
         return sf_no_memory(why, "a cursor");
-    c->base = (struct sf_span_cursor){.next = cursor_next, .close = cursor_close};
+    c->base = (struct sf_span_cursor){.next = trace_union_cursor_next,
+                                      .close = trace_union_cursor_close};
     c->source = *source;
     c->q = q;
     c->n_asks = q->n_tenants ? n_asks : 0;
-    err = make(c, asks, q) ? SF_OK : sf_no_memory(why, "a cursor");
+    err = trace_union_make(c, asks, q) ? SF_OK : sf_no_memory(why, "a cursor");
     if (!err)
         err = source->own_ops->traces_get(source->store, asks, n_asks, q, &c->local, why);
     if (err) {
-        cursor_close(&c->base);
+        trace_union_cursor_close(&c->base);
         return err;
     }
     *out = &c->base;

@@ -35,9 +35,9 @@ struct sf_upkeep {
     atomic_bool is_stopping;
 };
 
-static void notice(struct sf_upkeep *u, const char *format, ...)
+static void upkeep_notice(struct sf_upkeep *u, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static void notice(struct sf_upkeep *u, const char *format, ...)
+static void upkeep_notice(struct sf_upkeep *u, const char *format, ...)
 {
     struct sf_why text;
     va_list args;
@@ -105,8 +105,9 @@ static enum sf_err retain(struct sf_upkeep *u, struct sf_why *why)
     u->counts.n_deleted += r.n_deleted;
     sf_mutex_unlock(&u->lock);
     if (r.n_dropped || r.n_deleted)
-        notice(u, "upkeep: dropped %" PRIu64 " partitions and %" PRIu64 " rows that were too old",
-               r.n_dropped, r.n_deleted);
+        upkeep_notice(
+            u, "upkeep: dropped %" PRIu64 " partitions and %" PRIu64 " rows that were too old",
+            r.n_dropped, r.n_deleted);
     return err;
 }
 
@@ -156,7 +157,7 @@ static enum sf_err is_made(struct sf_upkeep *u, bool *out, struct sf_why *why)
     return err;
 }
 
-static enum sf_err work(struct sf_upkeep *u, struct sf_why *why)
+static enum sf_err upkeep_work(struct sf_upkeep *u, struct sf_why *why)
 {
     bool is_ready = false, is_ours = false;
     enum sf_err err = is_made(u, &is_ready, why);
@@ -177,7 +178,7 @@ static enum sf_err work(struct sf_upkeep *u, struct sf_why *why)
     return err;
 }
 
-static bool wait_ns(struct sf_upkeep *u, int64_t ns)
+static bool upkeep_wait_ns(struct sf_upkeep *u, int64_t ns)
 {
     int64_t until_ns = sf_clock_mono_ns() + ns;
     sf_mutex_lock(&u->lock);
@@ -190,9 +191,9 @@ static bool wait_ns(struct sf_upkeep *u, int64_t ns)
 static void upkeep_loop(void *arg)
 {
     struct sf_upkeep *u = arg;
-    while (wait_ns(u, u->config.interval_ns * ROUND_INTERVALS)) {
+    while (upkeep_wait_ns(u, u->config.interval_ns * ROUND_INTERVALS)) {
         struct sf_why why = {0};
-        enum sf_err err = work(u, &why);
+        enum sf_err err = upkeep_work(u, &why);
         sf_mutex_lock(&u->lock);
         u->counts.n_rounds++;
         u->counts.n_failed += err && err != SF_ERR_CANCELLED;
@@ -202,7 +203,7 @@ static void upkeep_loop(void *arg)
         if (!err || err == SF_ERR_CANCELLED || strcmp(u->said, why.text) == 0)
             continue;
         snprintf(u->said, sizeof(u->said), "%s", why.text); /* once, while it continues */
-        notice(u, "upkeep: %s", why.text);
+        upkeep_notice(u, "upkeep: %s", why.text);
     }
 }
 
@@ -218,7 +219,7 @@ static void free_upkeep(struct sf_upkeep *u)
     sf_heap_free(u);
 }
 
-static enum sf_err open_shards(struct sf_upkeep *u, struct sf_why *why)
+static enum sf_err upkeep_open_shards(struct sf_upkeep *u, struct sf_why *why)
 {
     const struct sf_remote_address *a = u->config.address;
     enum sf_err err = SF_OK;
@@ -252,7 +253,7 @@ enum sf_err sf_upkeep_start(const struct sf_upkeep_config *config, struct sf_sto
                                  .ttl_ns = config->interval_ns * ROUND_INTERVALS * TTL_ROUNDS};
     sf_mutex_init(&u->lock, SF_LOCK_STORE_UPKEEP);
     sf_condvar_init(&u->wake);
-    err = open_shards(u, why);
+    err = upkeep_open_shards(u, why);
     if (!err)
         err = sf_thread_start(&u->thread, "upkeep", 10, upkeep_loop, u, why);
     if (err) {

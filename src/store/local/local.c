@@ -292,7 +292,7 @@ struct strangers {
     uint64_t largest;
 };
 
-static bool see_file(void *arg, const char *path, uint64_t id)
+static bool local_see_file(void *arg, const char *path, uint64_t id)
 {
     struct strangers *s = arg;
     if (id > s->largest)
@@ -314,7 +314,7 @@ static enum sf_err move_strangers(struct sf_local *l, const struct loading *load
 {
     struct strangers s = {.load = load};
     uint64_t orphan_id = sf_directory_orphan_id(l->dir);
-    enum sf_err err = sf_directory_blocks(l->dir, see_file, &s, why);
+    enum sf_err err = sf_directory_blocks(l->dir, local_see_file, &s, why);
     if (!err && s.is_full)
         err = sf_fail(why, SF_ERR_NOMEM, "store: no memory to read the blocks");
     for (size_t i = 0; !err && i < s.n; i++) {

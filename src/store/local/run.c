@@ -222,7 +222,7 @@ static bool goes_before(const struct sf_runs *rs, const struct sf_run *a, const 
 }
 
 /* The one of the kept or of the fresh ones to go first; its lock is held then. */
-static struct sf_run *find_first(struct sf_runs *rs, bool is_kept)
+static struct sf_run *run_find_first(struct sf_runs *rs, bool is_kept)
 {
     struct sf_run *first = NULL;
     for (struct sf_run *r = rs->open; r; r = r->next_open) {
@@ -247,7 +247,7 @@ static bool is_worth_keeping(struct sf_runs *rs, const struct sf_run *fresh)
     struct sf_run *kept;
     if (rs->open_len[1] + fresh->listed_len <= cap - cap / FRESH_PARTS)
         return true;
-    kept = find_first(rs, true);
+    kept = run_find_first(rs, true);
     if (kept)
         sf_mutex_unlock(&kept->lock);
     return kept && uses_of(rs, fresh) >= 2 * uses_of(rs, kept);
@@ -257,24 +257,24 @@ static bool is_worth_keeping(struct sf_runs *rs, const struct sf_run *fresh)
 static struct sf_run *find_victim(struct sf_runs *rs)
 {
     size_t fresh_cap = rs->budget->cap[SF_LINE_READERS] / FRESH_PARTS;
-    struct sf_run *kept, *fresh = find_first(rs, false);
+    struct sf_run *kept, *fresh = run_find_first(rs, false);
     while (fresh && rs->open_len[0] > fresh_cap && is_worth_keeping(rs, fresh)) {
         rs->open_len[0] -= fresh->listed_len;
         rs->open_len[1] += fresh->listed_len;
         fresh->is_kept = true;
         sf_mutex_unlock(&fresh->lock);
-        fresh = find_first(rs, false);
+        fresh = run_find_first(rs, false);
     }
     if (fresh && rs->open_len[0] > fresh_cap)
         return fresh;
-    kept = find_first(rs, true);
+    kept = run_find_first(rs, true);
     if (kept && fresh)
         sf_mutex_unlock(&fresh->lock);
     return kept ? kept : fresh;
 }
 
 /* Closes unused readers until the number of open blocks is below the limit. */
-static void make_room(struct sf_runs *rs)
+static void run_make_room(struct sf_runs *rs)
 {
     while (sf_budget_is_over(rs->budget, SF_LINE_READERS)) {
         struct sf_run *victim;
@@ -376,7 +376,7 @@ static void note_use(struct sf_run *r, size_t len, bool is_use, bool is_load)
     sf_mutex_unlock(&rs->lock);
 }
 
-static enum sf_err enter(struct sf_run *r, unsigned tables, struct sf_why *why)
+static enum sf_err run_enter(struct sf_run *r, unsigned tables, struct sf_why *why)
 {
     enum sf_err err;
     size_t len, before;
@@ -407,14 +407,14 @@ static enum sf_err enter(struct sf_run *r, unsigned tables, struct sf_why *why)
     if (len)
         note_use(r, len, is_use, is_use && len > before);
     if (len > before)
-        make_room(r->home);
+        run_make_room(r->home);
     return err;
 }
 
 enum sf_err sf_run_enter(struct sf_run *r, unsigned tables, const struct sf_span_block_reader **out,
                          struct sf_why *why)
 {
-    enum sf_err err = enter(r, tables, why);
+    enum sf_err err = run_enter(r, tables, why);
     if (!err)
         *out = r->reader; /* stays while it is used */
     return err;
@@ -423,7 +423,7 @@ enum sf_err sf_run_enter(struct sf_run *r, unsigned tables, const struct sf_span
 enum sf_err sf_run_enter_profiles(struct sf_run *r, const struct sf_profile_block_reader **out,
                                   struct sf_why *why)
 {
-    enum sf_err err = enter(r, SF_TABLES_NONE, why);
+    enum sf_err err = run_enter(r, SF_TABLES_NONE, why);
     if (!err)
         *out = r->profiles;
     return err;

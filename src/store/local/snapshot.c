@@ -49,7 +49,7 @@ void sf_snapshot_unref(struct sf_snapshot *s)
     sf_heap_free(s);
 }
 
-static bool is_among(const struct sf_run *r, struct sf_run *const *list, size_t n)
+static bool snapshot_is_among(const struct sf_run *r, struct sf_run *const *list, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (list[i] == r)
@@ -59,8 +59,8 @@ static bool is_among(const struct sf_run *r, struct sf_run *const *list, size_t 
 }
 
 /* False: `s` is too small for what there is by now. */
-static bool apply(struct sf_snapshots *ss, const struct sf_snapshot_change *change,
-                  struct sf_snapshot *s)
+static bool snapshot_apply(struct sf_snapshots *ss, const struct sf_snapshot_change *change,
+                           struct sf_snapshot *s)
 {
     struct sf_snapshot *old;
     sf_mutex_lock(&ss->lock);
@@ -70,7 +70,7 @@ static bool apply(struct sf_snapshots *ss, const struct sf_snapshot_change *chan
         return false;
     }
     for (size_t i = 0; i < old->n; i++) {
-        if (!is_among(old->runs[i], change->out, change->n_out))
+        if (!snapshot_is_among(old->runs[i], change->out, change->n_out))
             s->runs[s->n++] = sf_run_ref(old->runs[i]);
     }
     for (size_t i = 0; i < change->n_in; i++)
@@ -97,7 +97,7 @@ struct sf_snapshot *sf_snapshot_prepare(struct sf_snapshots *ss, size_t n_in)
 void sf_snapshot_apply(struct sf_snapshots *ss, const struct sf_snapshot_change *change,
                        struct sf_snapshot *room)
 {
-    while (!apply(ss, change, room)) {
+    while (!snapshot_apply(ss, change, room)) {
         /* More than the slack was added meanwhile: ask again, and wait for memory if need be. */
         struct sf_snapshot *more = sf_snapshot_prepare(ss, change->n_in);
         if (more) {

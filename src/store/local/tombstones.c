@@ -36,7 +36,7 @@ static bool copy_into(struct sf_tombstone *to, const struct sf_tombstone *from)
     return true;
 }
 
-static int compare_ids(const void *a, const void *b)
+static int tombstones_compare_ids(const void *a, const void *b)
 {
     return memcmp(a, b, sizeof(sf_trace_id));
 }
@@ -61,7 +61,7 @@ struct sf_tombstones *sf_tombstones_with(const struct sf_tombstones *base,
         }
         if (to->which.n_traces > 1) /* sorted, so that a row's trace is found by halving */
             qsort((void *)(uintptr_t)to->which.trace_ids, to->which.n_traces, sizeof(sf_trace_id),
-                  compare_ids);
+                  tombstones_compare_ids);
     }
     return t;
 }
@@ -134,7 +134,7 @@ static bool selects(const struct sf_selector *s, sf_trace_id trace, sf_str servi
     case SF_SELECT_SERVICE: return sf_str_eq(s->service, service);
     case SF_SELECT_TRACES:
         return s->n_traces &&
-               bsearch(&trace, s->trace_ids, s->n_traces, sizeof(trace), compare_ids);
+               bsearch(&trace, s->trace_ids, s->n_traces, sizeof(trace), tombstones_compare_ids);
     }
     return false;
 }

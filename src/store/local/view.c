@@ -26,12 +26,12 @@ struct view {
     size_t n_mems;
 };
 
-static struct view *of(struct sf_store *s)
+static struct view *view_of(struct sf_store *s)
 {
     return (struct view *)s;
 }
 
-static enum sf_err hide(struct sf_local *l, struct sf_local *from, struct sf_why *why)
+static enum sf_err view_hide(struct sf_local *l, struct sf_local *from, struct sf_why *why)
 {
     struct sf_snapshot *now = sf_snapshot_take(&from->snapshots);
     struct sf_snapshot_change change = {.has_tombstones = true,
@@ -64,7 +64,7 @@ enum sf_err sf_view_open(struct sf_store *store, struct sf_store **out, struct s
     l->prof = sf_profile_mem_new(&l->budget);
     err = l->prof && sf_partials_init(&l->partials, &l->budget) &&
                   sf_snapshots_init(&l->snapshots) && sf_snapshots_init(&l->prof_snapshots)
-              ? hide(l, from, why)
+              ? view_hide(l, from, why)
               : sf_no_memory(why, "a view");
     if (l->partials.budget)
         sf_doubles_init(&l->doubles, &l->budget);
@@ -78,7 +78,7 @@ enum sf_err sf_view_open(struct sf_store *store, struct sf_store **out, struct s
 
 void sf_view_close(struct sf_store *view)
 {
-    struct view *v = of(view);
+    struct view *v = view_of(view);
     struct sf_local *l;
     if (!v)
         return;
@@ -107,8 +107,8 @@ void sf_view_close(struct sf_store *view)
 
 /* ---- spans ---- */
 
-static enum sf_err place(struct view *v, uint32_t tenant, const struct sf_resource *resource,
-                         const struct sf_scope *scope, struct sf_why *why)
+static enum sf_err view_place(struct view *v, uint32_t tenant, const struct sf_resource *resource,
+                              const struct sf_scope *scope, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     if (v->resource != resource || v->tenant != tenant)
@@ -125,14 +125,14 @@ enum sf_err sf_view_add_span(struct sf_store *view, uint32_t tenant, const struc
                              const struct sf_resource *resource, const struct sf_scope *scope,
                              struct sf_why *why)
 {
-    struct view *v = of(view);
+    struct view *v = view_of(view);
     struct sf_span s = *span;
     int64_t at_ns = s.start_ns > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)s.start_ns;
     enum sf_err err;
     if (!v->has_rows && !sf_rowset_init(&v->rows, ROWS_CAP, DATA_CAP))
         return sf_no_memory(why, "rows of other nodes");
     v->has_rows = true;
-    err = place(v, tenant, resource, scope, why);
+    err = view_place(v, tenant, resource, scope, why);
     if (err)
         return err;
     s.resource = v->resource_place;
@@ -143,8 +143,8 @@ enum sf_err sf_view_add_span(struct sf_store *view, uint32_t tenant, const struc
 
 void sf_view_begin_tables(struct sf_store *view)
 {
-    of(view)->resource = NULL;
-    of(view)->scope = NULL;
+    view_of(view)->resource = NULL;
+    view_of(view)->scope = NULL;
 }
 
 size_t sf_view_n_spans(const struct sf_store *view)
@@ -155,7 +155,7 @@ size_t sf_view_n_spans(const struct sf_store *view)
 
 enum sf_err sf_view_seal(struct sf_store *view, struct sf_why *why)
 {
-    struct view *v = of(view);
+    struct view *v = view_of(view);
     struct sf_run *part = NULL;
     enum sf_err err = v->has_rows ? sf_seal_rows(&v->l, &v->rows, 0, &part, why) : SF_OK;
     if (!err && part) {
@@ -175,7 +175,7 @@ enum sf_err sf_view_seal(struct sf_store *view, struct sf_why *why)
 enum sf_err sf_view_add_profiles(struct sf_store *view, uint32_t tenant,
                                  const struct sf_profile_batch *profiles, struct sf_why *why)
 {
-    struct sf_profile_mem *m = of(view)->l.prof;
+    struct sf_profile_mem *m = view_of(view)->l.prof;
     struct sf_batch b = {.log = {.tenant = tenant}, .profiles = profiles};
     /* Received when it happened: times stay as they are. */
     struct sf_profile_index index = {.recv_ns = INT64_MAX};
@@ -210,7 +210,7 @@ uint64_t sf_view_memory_lsn(struct sf_store *store)
 
 enum sf_err sf_view_lend_memory(struct sf_store *view, uint64_t *out_lsn, struct sf_why *why)
 {
-    struct view *v = of(view);
+    struct view *v = view_of(view);
     struct sf_local *from = v->of;
     size_t n = 1;
     sf_mutex_lock(&from->prof_lock);
@@ -231,7 +231,7 @@ enum sf_err sf_view_lend_memory(struct sf_store *view, uint64_t *out_lsn, struct
 
 void sf_view_lend_blocks(struct sf_store *view)
 {
-    struct view *v = of(view);
+    struct view *v = view_of(view);
     if (!v->blocks)
         return;
     sf_snapshot_unref(v->l.prof_snapshots.now);

@@ -74,7 +74,7 @@ static enum sf_err fail_db(struct sf_catalogue *c, int code, const char *doing, 
                    c->db ? sqlite3_errmsg(c->db) : sqlite3_errstr(code));
 }
 
-static enum sf_err run(struct sf_catalogue *c, const char *sql, struct sf_why *why)
+static enum sf_err catalogue_run(struct sf_catalogue *c, const char *sql, struct sf_why *why)
 {
     int code = sqlite3_exec(c->db, sql, NULL, NULL, NULL);
     return code == SQLITE_OK ? SF_OK : fail_db(c, code, "change", why);
@@ -82,8 +82,8 @@ static enum sf_err run(struct sf_catalogue *c, const char *sql, struct sf_why *w
 
 /* ---- one statement at a time: prepare, bind, step ---- */
 
-static enum sf_err prepare(struct sf_catalogue *c, const char *sql, sqlite3_stmt **out,
-                           struct sf_why *why)
+static enum sf_err catalogue_prepare(struct sf_catalogue *c, const char *sql, sqlite3_stmt **out,
+                                     struct sf_why *why)
 {
     int code = sqlite3_prepare_v2(c->db, sql, -1, out, NULL);
     return code == SQLITE_OK ? SF_OK : fail_db(c, code, "prepare", why);
@@ -94,8 +94,8 @@ static void bind_u64(sqlite3_stmt *s, int at, uint64_t v)
     sqlite3_bind_int64(s, at, (sqlite3_int64)v);
 }
 
-static enum sf_err finish(struct sf_catalogue *c, sqlite3_stmt *s, const char *doing,
-                          struct sf_why *why)
+static enum sf_err catalogue_finish(struct sf_catalogue *c, sqlite3_stmt *s, const char *doing,
+                                    struct sf_why *why)
 {
     int code = sqlite3_step(s);
     sqlite3_finalize(s);
@@ -112,11 +112,11 @@ static enum sf_err transact(struct sf_catalogue *c,
 {
     enum sf_err err;
     sf_mutex_lock(&c->lock);
-    err = run(c, "BEGIN IMMEDIATE", why);
+    err = catalogue_run(c, "BEGIN IMMEDIATE", why);
     if (!err) {
         err = change(c, arg, why);
         if (!err)
-            err = run(c, "COMMIT", why);
+            err = catalogue_run(c, "COMMIT", why);
         if (err)
             sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
         else /* what fails here is done by the next one */
@@ -152,12 +152,12 @@ static enum sf_err open_writable(struct sf_catalogue *c, const char *path, struc
     if (code != SQLITE_OK)
         return fail_db(c, code, "open", why);
     sqlite3_busy_timeout(c->db, BUSY_MS);
-    err = run(c,
-              "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;"
-              "PRAGMA cache_size=-256; PRAGMA temp_store=MEMORY;",
-              why);
+    err = catalogue_run(c,
+                        "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;"
+                        "PRAGMA cache_size=-256; PRAGMA temp_store=MEMORY;",
+                        why);
     if (!err)
-        err = run(c, schema, why);
+        err = catalogue_run(c, schema, why);
     if (!err && sf_row_sum_register(c->db) != SQLITE_OK)
         err = sf_fail(why, SF_ERR_NOMEM, "catalogue: no memory");
     return err;
@@ -192,7 +192,7 @@ static bool has_uuid(struct sf_catalogue *c, struct sf_why *why, enum sf_err *ou
     sqlite3_stmt *s = NULL;
     bool found = false;
     int code;
-    *out_err = prepare(c, "SELECT v FROM meta WHERE k = 'uuid'", &s, why);
+    *out_err = catalogue_prepare(c, "SELECT v FROM meta WHERE k = 'uuid'", &s, why);
     if (*out_err)
         return false;
     code = sqlite3_step(s);
@@ -204,10 +204,10 @@ static bool has_uuid(struct sf_catalogue *c, struct sf_why *why, enum sf_err *ou
     return found;
 }
 
-static enum sf_err check(struct sf_catalogue *c, struct sf_why *why);
+static enum sf_err catalogue_check(struct sf_catalogue *c, struct sf_why *why);
 
 /* A catalogue that SQLite cannot read is kept for for readers that need to examine it. */
-static enum sf_err set_aside(struct sf_dir *dir, struct sf_why *why)
+static enum sf_err catalogue_set_aside(struct sf_dir *dir, struct sf_why *why)
 {
     static const char *const ends[] = {"", "-wal", "-shm"};
     enum sf_err err = sf_dir_make(dir, "orphan", why);
@@ -235,17 +235,17 @@ enum sf_err sf_catalogue_open(struct sf_dir *dir, bool is_read_only, struct sf_c
 
     err = is_read_only ? open_readable(c, dir, path, why) : open_writable(c, path, why);
     if (!err && !is_read_only && !has_sums(c))
-        err = run(c, upgrade, why);
+        err = catalogue_run(c, upgrade, why);
     if (!err && !is_read_only)
-        err = check(c, why);
+        err = catalogue_check(c, why);
     if (!err && !is_read_only)
-        err = run(c, mark_as_3, why);
+        err = catalogue_run(c, mark_as_3, why);
     if (!err)
         *out_is_new = !has_uuid(c, why, &err);
     if (err == SF_ERR_CORRUPT && !is_read_only) {
         sqlite3_close(c->db);
         c->db = NULL;
-        err = set_aside(dir, why);
+        err = catalogue_set_aside(dir, why);
         if (!err)
             err = open_writable(c, path, why);
         if (!err)
@@ -270,17 +270,17 @@ void sf_catalogue_close(struct sf_catalogue *c)
 
 /* ---- meta ---- */
 
-static enum sf_err set_number(struct sf_catalogue *c, const char *key, uint64_t v,
-                              struct sf_why *why)
+static enum sf_err catalogue_set_number(struct sf_catalogue *c, const char *key, uint64_t v,
+                                        struct sf_why *why)
 {
     sqlite3_stmt *s;
-    enum sf_err err = prepare(
+    enum sf_err err = catalogue_prepare(
         c, "INSERT OR REPLACE INTO meta(k, v, sum) VALUES (?1, ?2, row_sum(?1, ?2))", &s, why);
     if (err)
         return err;
     sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
     bind_u64(s, 2, v);
-    return finish(c, s, "write meta", why);
+    return catalogue_finish(c, s, "write meta", why);
 }
 
 static enum sf_err get_number(struct sf_catalogue *c, const char *key, uint64_t *out,
@@ -288,7 +288,7 @@ static enum sf_err get_number(struct sf_catalogue *c, const char *key, uint64_t 
 {
     sqlite3_stmt *s;
     int code;
-    enum sf_err err = prepare(c, "SELECT v FROM meta WHERE k = ?", &s, why);
+    enum sf_err err = catalogue_prepare(c, "SELECT v FROM meta WHERE k = ?", &s, why);
     if (err)
         return err;
     sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
@@ -307,7 +307,7 @@ enum sf_err sf_catalogue_meta(struct sf_catalogue *c, struct sf_catalogue_meta *
     enum sf_err err;
 
     sf_mutex_lock(&c->lock);
-    err = prepare(c, "SELECT v FROM meta WHERE k = 'uuid'", &s, why);
+    err = catalogue_prepare(c, "SELECT v FROM meta WHERE k = 'uuid'", &s, why);
     if (!err) {
         if (sqlite3_step(s) == SQLITE_ROW && sqlite3_column_bytes(s, 0) == 16)
             memcpy(m.uuid, sqlite3_column_blob(s, 0), 16);
@@ -348,10 +348,10 @@ static enum sf_err insert_block(struct sf_catalogue *c, const struct sf_block_ro
                                 struct sf_why *why)
 {
     sqlite3_stmt *s;
-    enum sf_err err = prepare(c,
-                              "INSERT OR REPLACE INTO block(" SF_SUM_BLOCK ", sum) VALUES (" SIXTEEN
-                              ", row_sum(" SIXTEEN "))",
-                              &s, why);
+    enum sf_err err = catalogue_prepare(c,
+                                        "INSERT OR REPLACE INTO block(" SF_SUM_BLOCK
+                                        ", sum) VALUES (" SIXTEEN ", row_sum(" SIXTEEN "))",
+                                        &s, why);
     if (err)
         return err;
     bind_u64(s, 1, b->tenant);
@@ -370,33 +370,34 @@ static enum sf_err insert_block(struct sf_catalogue *c, const struct sf_block_ro
     bind_u64(s, 14, b->tier);
     sqlite3_bind_text(s, 15, b->path, -1, SQLITE_STATIC);
     sqlite3_bind_int64(s, 16, b->created_ns);
-    return finish(c, s, "add a block", why);
+    return catalogue_finish(c, s, "add a block", why);
 }
 
 static enum sf_err change_state(struct sf_catalogue *c, uint64_t id, enum sf_block_state state,
                                 struct sf_why *why)
 {
     sqlite3_stmt *s;
-    enum sf_err err = prepare(c,
-                              "UPDATE block SET state = ?1, sum = row_sum(tenant, kind, day, id,"
-                              " level, ts_min, ts_max, rows, bytes, lsn_lo, lsn_hi, flush, ?1,"
-                              " tier, path, created) WHERE id = ?2",
-                              &s, why);
+    enum sf_err err = catalogue_prepare(
+        c,
+        "UPDATE block SET state = ?1, sum = row_sum(tenant, kind, day, id,"
+        " level, ts_min, ts_max, rows, bytes, lsn_lo, lsn_hi, flush, ?1,"
+        " tier, path, created) WHERE id = ?2",
+        &s, why);
     if (err)
         return err;
     bind_u64(s, 1, (uint64_t)state);
     bind_u64(s, 2, id);
-    return finish(c, s, "mark a block", why);
+    return catalogue_finish(c, s, "mark a block", why);
 }
 
 static enum sf_err set_counters(struct sf_catalogue *c, uint64_t ckpt_lsn, uint64_t next_block,
                                 uint64_t next_flush, struct sf_why *why)
 {
-    enum sf_err err = set_number(c, "next_block", next_block, why);
+    enum sf_err err = catalogue_set_number(c, "next_block", next_block, why);
     if (!err)
-        err = set_number(c, "next_flush", next_flush, why);
+        err = catalogue_set_number(c, "next_flush", next_flush, why);
     if (!err && ckpt_lsn)
-        err = set_number(c, "ckpt_lsn", ckpt_lsn, why);
+        err = catalogue_set_number(c, "ckpt_lsn", ckpt_lsn, why);
     return err;
 }
 
@@ -424,24 +425,25 @@ struct beginning {
     size_t n;
 };
 
-static enum sf_err write_beginning(struct sf_catalogue *c, const void *arg, struct sf_why *why)
+static enum sf_err catalogue_write_beginning(struct sf_catalogue *c, const void *arg,
+                                             struct sf_why *why)
 {
     const struct beginning *b = arg;
     sqlite3_stmt *s;
-    enum sf_err err = prepare(c,
-                              "INSERT OR REPLACE INTO meta(k, v, sum)"
-                              " VALUES ('uuid', ?1, row_sum('uuid', ?1))",
-                              &s, why);
+    enum sf_err err = catalogue_prepare(c,
+                                        "INSERT OR REPLACE INTO meta(k, v, sum)"
+                                        " VALUES ('uuid', ?1, row_sum('uuid', ?1))",
+                                        &s, why);
     if (err)
         return err;
     sqlite3_bind_blob(s, 1, b->meta->uuid, 16, SQLITE_STATIC);
-    err = finish(c, s, "write the uuid", why);
+    err = catalogue_finish(c, s, "write the uuid", why);
     if (!err)
-        err = set_number(c, "format", FORMAT, why);
+        err = catalogue_set_number(c, "format", FORMAT, why);
     if (!err)
-        err = set_number(c, "ckpt_lsn", b->meta->ckpt_lsn, why);
+        err = catalogue_set_number(c, "ckpt_lsn", b->meta->ckpt_lsn, why);
     if (!err)
-        err = set_number(c, "retention_now", (uint64_t)b->meta->retention_now_ns, why);
+        err = catalogue_set_number(c, "retention_now", (uint64_t)b->meta->retention_now_ns, why);
     if (!err)
         err = set_counters(c, 0, b->meta->next_block, b->meta->next_flush, why);
     for (size_t i = 0; !err && i < b->n; i++)
@@ -453,17 +455,17 @@ enum sf_err sf_catalogue_begin(struct sf_catalogue *c, const struct sf_catalogue
                                const struct sf_block_row *blocks, size_t n, struct sf_why *why)
 {
     struct beginning b = {meta, blocks, n};
-    return transact(c, write_beginning, &b, why);
+    return transact(c, catalogue_write_beginning, &b, why);
 }
 
 static enum sf_err apply_forget(struct sf_catalogue *c, const void *arg, struct sf_why *why)
 {
     sqlite3_stmt *s;
-    enum sf_err err = prepare(c, "DELETE FROM block WHERE id = ?", &s, why);
+    enum sf_err err = catalogue_prepare(c, "DELETE FROM block WHERE id = ?", &s, why);
     if (err)
         return err;
     bind_u64(s, 1, *(const uint64_t *)arg);
-    return finish(c, s, "forget a block", why);
+    return catalogue_finish(c, s, "forget a block", why);
 }
 
 enum sf_err sf_catalogue_forget(struct sf_catalogue *c, uint64_t id, struct sf_why *why)
@@ -473,25 +475,25 @@ enum sf_err sf_catalogue_forget(struct sf_catalogue *c, uint64_t id, struct sf_w
 
 static enum sf_err apply_now(struct sf_catalogue *c, const void *arg, struct sf_why *why)
 {
-    return set_number(c, "retention_now", (uint64_t) * (const int64_t *)arg, why);
+    return catalogue_set_number(c, "retention_now", (uint64_t) * (const int64_t *)arg, why);
 }
 
 struct log_place {
     uint64_t sequence, first_lsn;
 };
 
-static enum sf_err write_log(struct sf_catalogue *c, const void *arg, struct sf_why *why)
+static enum sf_err catalogue_write_log(struct sf_catalogue *c, const void *arg, struct sf_why *why)
 {
     const struct log_place *at = arg;
-    enum sf_err err = set_number(c, "log_sequence", at->sequence, why);
-    return err ? err : set_number(c, "log_lsn", at->first_lsn, why);
+    enum sf_err err = catalogue_set_number(c, "log_sequence", at->sequence, why);
+    return err ? err : catalogue_set_number(c, "log_lsn", at->first_lsn, why);
 }
 
 enum sf_err sf_catalogue_set_log(struct sf_catalogue *c, uint64_t sequence, uint64_t first_lsn,
                                  struct sf_why *why)
 {
     struct log_place at = {sequence, first_lsn};
-    return transact(c, write_log, &at, why);
+    return transact(c, catalogue_write_log, &at, why);
 }
 
 enum sf_err sf_catalogue_set_now(struct sf_catalogue *c, int64_t retention_now_ns,
@@ -500,7 +502,7 @@ enum sf_err sf_catalogue_set_now(struct sf_catalogue *c, int64_t retention_now_n
     return transact(c, apply_now, &retention_now_ns, why);
 }
 
-static void read_block(sqlite3_stmt *s, struct sf_block_row *b)
+static void catalogue_read_block(sqlite3_stmt *s, struct sf_block_row *b)
 {
     const char *path = (const char *)sqlite3_column_text(s, 14);
     *b = (struct sf_block_row){
@@ -530,12 +532,12 @@ enum sf_err sf_catalogue_blocks(struct sf_catalogue *c,
     sqlite3_stmt *s;
     enum sf_err err;
     sf_mutex_lock(&c->lock);
-    err = prepare(c, "SELECT " SF_SUM_BLOCK " FROM block ORDER BY id", &s, why);
+    err = catalogue_prepare(c, "SELECT " SF_SUM_BLOCK " FROM block ORDER BY id", &s, why);
     if (!err) {
         int code;
         while ((code = sqlite3_step(s)) == SQLITE_ROW) {
             struct sf_block_row row;
-            read_block(s, &row);
+            catalogue_read_block(s, &row);
             if (!see(arg, &row))
                 break;
         }
@@ -556,7 +558,7 @@ enum sf_err sf_catalogue_tenants(struct sf_catalogue *c,
     sqlite3_stmt *s;
     enum sf_err err;
     sf_mutex_lock(&c->lock);
-    err = prepare(c, "SELECT id, name FROM tenant ORDER BY id", &s, why);
+    err = catalogue_prepare(c, "SELECT id, name FROM tenant ORDER BY id", &s, why);
     if (!err) {
         int code;
         while ((code = sqlite3_step(s)) == SQLITE_ROW) {
@@ -582,13 +584,13 @@ static enum sf_err insert_tenant(struct sf_catalogue *c, const void *arg, struct
 {
     const struct new_tenant *t = arg;
     sqlite3_stmt *s;
-    enum sf_err err = prepare(
+    enum sf_err err = catalogue_prepare(
         c, "INSERT INTO tenant(id, name, sum) VALUES (?1, ?2, row_sum(?1, ?2))", &s, why);
     if (err)
         return err;
     bind_u64(s, 1, t->id);
     sqlite3_bind_text(s, 2, t->name.p, sf_int(t->name.len), SQLITE_STATIC);
-    return finish(c, s, "add a tenant", why);
+    return catalogue_finish(c, s, "add a tenant", why);
 }
 
 enum sf_err sf_catalogue_add_tenant(struct sf_catalogue *c, uint32_t id, sf_str name,
@@ -609,9 +611,9 @@ enum sf_err sf_catalogue_erasures(struct sf_catalogue *c,
     sqlite3_stmt *s;
     enum sf_err err;
     sf_mutex_lock(&c->lock);
-    err = prepare(c,
-                  "SELECT id, tenant, selector, below_block, lsn, created FROM erase ORDER BY id",
-                  &s, why);
+    err = catalogue_prepare(
+        c, "SELECT id, tenant, selector, below_block, lsn, created FROM erase ORDER BY id", &s,
+        why);
     if (!err) {
         int code;
         while ((code = sqlite3_step(s)) == SQLITE_ROW) {
@@ -641,10 +643,11 @@ static enum sf_err insert_erasure(struct sf_catalogue *c, const void *arg, struc
 {
     const struct new_erasure *e = arg;
     sqlite3_stmt *s;
-    enum sf_err err = prepare(c,
-                              "INSERT OR REPLACE INTO erase(" SF_SUM_ERASE ", sum) VALUES"
-                              " (?1, ?2, ?3, ?4, ?5, ?6, 1, row_sum(?1, ?2, ?3, ?4, ?5, ?6, 1))",
-                              &s, why);
+    enum sf_err err = catalogue_prepare(
+        c,
+        "INSERT OR REPLACE INTO erase(" SF_SUM_ERASE ", sum) VALUES"
+        " (?1, ?2, ?3, ?4, ?5, ?6, 1, row_sum(?1, ?2, ?3, ?4, ?5, ?6, 1))",
+        &s, why);
     if (err)
         return err;
     bind_u64(s, 1, e->id);
@@ -653,7 +656,7 @@ static enum sf_err insert_erasure(struct sf_catalogue *c, const void *arg, struc
     bind_u64(s, 4, e->below_block);
     bind_u64(s, 5, e->lsn);
     sqlite3_bind_int64(s, 6, e->created_ns);
-    return finish(c, s, "add an erasure", why);
+    return catalogue_finish(c, s, "add an erasure", why);
 }
 
 enum sf_err sf_catalogue_add_erasure(struct sf_catalogue *c, uint64_t id, uint32_t tenant,
@@ -667,11 +670,11 @@ enum sf_err sf_catalogue_add_erasure(struct sf_catalogue *c, uint64_t id, uint32
 static enum sf_err delete_erasure(struct sf_catalogue *c, const void *arg, struct sf_why *why)
 {
     sqlite3_stmt *s;
-    enum sf_err err = prepare(c, "DELETE FROM erase WHERE id = ?", &s, why);
+    enum sf_err err = catalogue_prepare(c, "DELETE FROM erase WHERE id = ?", &s, why);
     if (err)
         return err;
     bind_u64(s, 1, *(const uint64_t *)arg);
-    return finish(c, s, "end an erasure", why);
+    return catalogue_finish(c, s, "end an erasure", why);
 }
 
 enum sf_err sf_catalogue_end_erasure(struct sf_catalogue *c, uint64_t id, struct sf_why *why)
@@ -680,7 +683,7 @@ enum sf_err sf_catalogue_end_erasure(struct sf_catalogue *c, uint64_t id, struct
     if (err)
         return err;
     sf_mutex_lock(&c->lock); /* done already, unless that failed, which counts here */
-    err = run(c, "PRAGMA wal_checkpoint(TRUNCATE)", why);
+    err = catalogue_run(c, "PRAGMA wal_checkpoint(TRUNCATE)", why);
     sf_mutex_unlock(&c->lock);
     return err;
 }
@@ -709,7 +712,7 @@ static enum sf_err look_over(struct sf_catalogue *c, struct finding *f, struct s
 {
     sqlite3_stmt *s;
     int code;
-    enum sf_err err = prepare(c, "PRAGMA integrity_check(20)", &s, why);
+    enum sf_err err = catalogue_prepare(c, "PRAGMA integrity_check(20)", &s, why);
     if (err)
         return err;
     while ((code = sqlite3_step(s)) == SQLITE_ROW) {
@@ -729,11 +732,11 @@ static enum sf_err look_over(struct sf_catalogue *c, struct finding *f, struct s
 }
 
 /* What a later server wrote is not damaged, whatever its tables look like. */
-static enum sf_err refuse_newer(struct sf_catalogue *c, struct sf_why *why)
+static enum sf_err catalogue_refuse_newer(struct sf_catalogue *c, struct sf_why *why)
 {
     sqlite3_stmt *s = NULL;
     int64_t format = 0;
-    enum sf_err err = prepare(
+    enum sf_err err = catalogue_prepare(
         c, "SELECT v FROM meta WHERE k = 'format' AND sum IS row_sum(" SF_SUM_META ")", &s, why);
     if (err)
         return err;
@@ -747,10 +750,10 @@ static enum sf_err refuse_newer(struct sf_catalogue *c, struct sf_why *why)
     return SF_OK;
 }
 
-static enum sf_err check(struct sf_catalogue *c, struct sf_why *why)
+static enum sf_err catalogue_check(struct sf_catalogue *c, struct sf_why *why)
 {
     struct finding f = {0};
-    enum sf_err err = refuse_newer(c, why);
+    enum sf_err err = catalogue_refuse_newer(c, why);
     if (!err)
         err = look_over(c, &f, why);
     return !err && f.n ? sf_fail(why, SF_ERR_CORRUPT, "catalogue: it is damaged") : err;

@@ -114,7 +114,7 @@ struct walk {
     struct sf_why *why;
 };
 
-static bool id_of(const char *entry, uint64_t *out)
+static bool directory_id_of(const char *entry, uint64_t *out)
 {
     uint64_t id = 0;
     size_t i;
@@ -129,12 +129,12 @@ static bool id_of(const char *entry, uint64_t *out)
            sf_str_eq(sf_str_from(entry + 16), SF_STR(".sfp"));
 }
 
-static bool see_file(void *arg, const char *entry, bool is_dir)
+static bool directory_see_file(void *arg, const char *entry, bool is_dir)
 {
     struct walk *w = arg;
     char path[64];
     uint64_t id;
-    if (is_dir || !id_of(entry, &id))
+    if (is_dir || !directory_id_of(entry, &id))
         return true;
     snprintf(path, sizeof(path), "%.8s/%.10s/%.20s", w->folder, w->day, entry);
     return w->see(w->arg, path, id);
@@ -148,7 +148,7 @@ static bool see_day(void *arg, const char *entry, bool is_dir)
         return true;
     snprintf(w->day, sizeof(w->day), "%.10s", entry);
     snprintf(path, sizeof(path), "%.8s/%.10s", w->folder, entry);
-    w->err = sf_dir_list(w->dir, path, see_file, w, w->why);
+    w->err = sf_dir_list(w->dir, path, directory_see_file, w, w->why);
     return !w->err;
 }
 
@@ -228,7 +228,7 @@ struct sweep {
     uint64_t n_left;
 };
 
-static bool sweep_entry(void *arg, const char *entry, bool is_dir)
+static bool directory_sweep_entry(void *arg, const char *entry, bool is_dir)
 {
     struct sweep *s = arg;
     sf_str rest = sf_str_from(entry), head;
@@ -249,7 +249,7 @@ enum sf_err sf_directory_sweep(struct sf_dir *dir, int64_t now_ns, int64_t age_n
                                struct sf_why *why)
 {
     struct sweep s = {.dir = dir, .before_s = (now_ns - age_ns) / SF_NS_PER_S};
-    enum sf_err err = sf_dir_list(dir, "orphan", sweep_entry, &s, why);
+    enum sf_err err = sf_dir_list(dir, "orphan", directory_sweep_entry, &s, why);
     if (!err && out_n)
         *out_n = s.n_left;
     return err;
@@ -259,8 +259,8 @@ static bool see_orphan(void *arg, const char *entry, bool is_dir)
 {
     uint64_t *largest = arg, id;
     sf_str rest = sf_str_from(entry), head;
-    if (!is_dir && sf_str_split_next(&rest, '-', &head) && rest.len == 20 && id_of(rest.p, &id) &&
-        id > *largest)
+    if (!is_dir && sf_str_split_next(&rest, '-', &head) && rest.len == 20 &&
+        directory_id_of(rest.p, &id) && id > *largest)
         *largest = id;
     return true;
 }

@@ -12,7 +12,7 @@
 
 enum { MAX_LOG_LEN = 256 << 20 };
 
-static bool see_tenant(void *arg, uint32_t id, sf_str name)
+static bool fsck_copies_see_tenant(void *arg, uint32_t id, sf_str name)
 {
     sf_buf_print(arg, "%u %.*s\n", id, SF_STR_ARG(name));
     return true;
@@ -32,8 +32,8 @@ static bool see_erasure(void *arg, uint64_t id, uint32_t tenant, sf_bytes select
     return true;
 }
 
-static enum sf_err read_file(struct sf_fsck_copies *c, const char *name, struct sf_buf *out,
-                             struct sf_why *why)
+static enum sf_err fsck_copies_read_file(struct sf_fsck_copies *c, const char *name,
+                                         struct sf_buf *out, struct sf_why *why)
 {
     struct sf_file file = SF_FILE_NONE;
     enum sf_err err = sf_dir_open_read(c->dir, name, &file, why);
@@ -43,7 +43,8 @@ static enum sf_err read_file(struct sf_fsck_copies *c, const char *name, struct 
     return err == SF_ERR_NOT_FOUND ? SF_OK : err;
 }
 
-static void compare(struct sf_fsck_copies *c, const char *name, sf_str wanted, sf_str found)
+static void fsck_copies_compare(struct sf_fsck_copies *c, const char *name, sf_str wanted,
+                                sf_str found)
 {
     sf_str line, want = {0};
     size_t n_extra = 0, n_lines = 0, first_extra = 0;
@@ -79,11 +80,11 @@ static enum sf_err compare_lines(struct sf_fsck_copies *c, const char *name, str
                                  struct sf_why *why)
 {
     struct sf_buf found = {.max = MAX_LOG_LEN};
-    enum sf_err err = read_file(c, name, &found, why);
+    enum sf_err err = fsck_copies_read_file(c, name, &found, why);
     if (!err && !sf_buf_ok(wanted))
         err = sf_fail(why, SF_ERR_NOMEM, "fsck: no memory for %s", name);
     if (!err)
-        compare(c, name, sf_buf_str(wanted), sf_buf_str(&found));
+        fsck_copies_compare(c, name, sf_buf_str(wanted), sf_buf_str(&found));
     sf_buf_done(&found);
     return err;
 }
@@ -100,7 +101,7 @@ static void compare_lock(struct sf_fsck_copies *c)
 enum sf_err sf_fsck_copies(struct sf_fsck_copies *c, struct sf_why *why)
 {
     struct sf_buf tenants = {.max = MAX_LOG_LEN}, erasures = {.max = MAX_LOG_LEN};
-    enum sf_err err = sf_catalogue_tenants(c->catalogue, see_tenant, &tenants, why);
+    enum sf_err err = sf_catalogue_tenants(c->catalogue, fsck_copies_see_tenant, &tenants, why);
     if (!err)
         err = compare_lines(c, "tenants.log", &tenants, why);
     if (!err)

@@ -31,8 +31,9 @@ struct check {
     enum sf_err err;
 };
 
-static void fault(struct check *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void fault(struct check *c, const char *format, ...)
+static void local_fsck_fault(struct check *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void local_fsck_fault(struct check *c, const char *format, ...)
 {
     char line[400];
     va_list args;
@@ -43,7 +44,7 @@ static void fault(struct check *c, const char *format, ...)
     c->say(c->arg, line);
 }
 
-static bool see_row(void *arg, const struct sf_block_row *row)
+static bool local_fsck_see_row(void *arg, const struct sf_block_row *row)
 {
     struct check *c = arg;
     if (!sf_list_room(&c->rows, c->n, &c->cap, 64)) {
@@ -67,17 +68,17 @@ static void compare_header(struct check *c, const struct sf_block_row *row,
                            const struct sf_span_block_info *info, uint64_t len)
 {
     if (memcmp(info->store_uuid, c->meta.uuid, 16) != 0)
-        fault(c, "%s belongs to another store", row->path);
+        local_fsck_fault(c, "%s belongs to another store", row->path);
     if (info->block_id != row->id)
-        fault(c, "%s says it is block %" PRIx64, row->path, info->block_id);
+        local_fsck_fault(c, "%s says it is block %" PRIx64, row->path, info->block_id);
     if (info->n_rows != row->n_rows)
-        fault(c, "%s has %" PRIu64 " rows, the catalogue says %" PRIu64, row->path, info->n_rows,
-              row->n_rows);
+        local_fsck_fault(c, "%s has %" PRIu64 " rows, the catalogue says %" PRIu64, row->path,
+                         info->n_rows, row->n_rows);
     if (info->level != row->level || info->tenant != row->tenant)
-        fault(c, "%s and the catalogue disagree about its level or tenant", row->path);
+        local_fsck_fault(c, "%s and the catalogue disagree about its level or tenant", row->path);
     if (len != row->len)
-        fault(c, "%s is %" PRIu64 " bytes long, the catalogue says %" PRIu64, row->path, len,
-              row->len);
+        local_fsck_fault(c, "%s is %" PRIu64 " bytes long, the catalogue says %" PRIu64, row->path,
+                         len, row->len);
 }
 
 static enum sf_err check_block(struct check *c, const struct sf_block_row *row, struct sf_why *why)
@@ -88,7 +89,7 @@ static enum sf_err check_block(struct check *c, const struct sf_block_row *row, 
     uint64_t n_faults = 0;
     enum sf_err err = sf_dir_open_read(c->dir, row->path, &file, why);
     if (err == SF_ERR_NOT_FOUND) {
-        fault(c, "%s is in the catalogue but not on the disk", row->path);
+        local_fsck_fault(c, "%s is in the catalogue but not on the disk", row->path);
         return SF_OK;
     }
     if (!err)
@@ -109,13 +110,13 @@ static enum sf_err check_block(struct check *c, const struct sf_block_row *row, 
     sf_span_block_reader_close(reader);
     sf_profile_block_reader_close(profiles);
     if (err == SF_ERR_CORRUPT || err == SF_ERR_UNSUPPORTED || err == SF_ERR_IO) {
-        fault(c, "%s: %s", row->path, why->text);
+        local_fsck_fault(c, "%s: %s", row->path, why->text);
         err = SF_OK;
     }
     return err;
 }
 
-static bool see_file(void *arg, const char *path, uint64_t id)
+static bool local_fsck_see_file(void *arg, const char *path, uint64_t id)
 {
     struct check *c = arg;
     char line[200];
@@ -149,13 +150,14 @@ static enum sf_err check_catalogue(struct check *c, struct sf_why *why)
     bool is_new = false;
     enum sf_err err;
     if (!sf_dir_exists(c->dir, "meta.db")) {
-        fault(c, "meta.db is missing; the next start rebuilds it from the blocks");
+        local_fsck_fault(c, "meta.db is missing; the next start rebuilds it from the blocks");
         return SF_OK;
     }
     err = sf_catalogue_open(c->dir, true, &catalogue, &is_new, why);
     if (err == SF_ERR_CORRUPT || err == SF_ERR_IO || is_new) {
-        fault(c, "meta.db cannot be read (%s); the next start rebuilds it from the blocks",
-              err ? why->text : "it has no store uuid");
+        local_fsck_fault(c,
+                         "meta.db cannot be read (%s); the next start rebuilds it from the blocks",
+                         err ? why->text : "it has no store uuid");
         sf_catalogue_close(catalogue);
         return SF_OK;
     }
@@ -165,32 +167,32 @@ static enum sf_err check_catalogue(struct check *c, struct sf_why *why)
         err = sf_catalogue_meta(catalogue, &c->meta, why);
     c->has_uuid = !err;
     if (!err)
-        err = sf_catalogue_blocks(catalogue, see_row, c, why);
+        err = sf_catalogue_blocks(catalogue, local_fsck_see_row, c, why);
     if (!err && c->err)
         err = sf_fail(why, c->err, "fsck: no memory for the list of blocks");
     if (!err)
         err = check_copies(c, catalogue, why);
     sf_catalogue_close(catalogue);
     if (err == SF_ERR_CORRUPT || err == SF_ERR_IO) {
-        fault(c, "meta.db: %s; the next start rebuilds it from the blocks", why->text);
+        local_fsck_fault(c, "meta.db: %s; the next start rebuilds it from the blocks", why->text);
         err = SF_OK;
     }
     return err;
 }
 
-static enum sf_err check_all(struct check *c, struct sf_why *why)
+static enum sf_err local_fsck_check_all(struct check *c, struct sf_why *why)
 {
     enum sf_err err = check_catalogue(c, why);
     struct sf_wal_known known = {c->meta.ckpt_lsn, c->meta.log_sequence, c->meta.log_lsn};
     uint64_t n_log_faults = 0;
     for (size_t i = 0; !err && i < c->n; i++) {
         if (c->rows[i].state == SF_BLOCK_BAD)
-            fault(c, "%s is quarantined", c->rows[i].path);
+            local_fsck_fault(c, "%s is quarantined", c->rows[i].path);
         if (c->rows[i].state != SF_BLOCK_DEAD)
             err = check_block(c, &c->rows[i], why);
     }
     if (!err)
-        err = sf_directory_blocks(c->dir, see_file, c, why);
+        err = sf_directory_blocks(c->dir, local_fsck_see_file, c, why);
     if (!err && (sf_dir_exists(c->dir, "wal") || known.sequence)) {
         err = sf_wal_verify(c->dir, &known, c->say, c->arg, &n_log_faults, why);
         c->n_faults += n_log_faults;
@@ -224,7 +226,7 @@ enum sf_err sf_local_fsck(struct sf_dir *dir, void (*say)(void *arg, const char 
     if (!sf_arena_init(&c.scratch, SCRATCH_CAP))
         err = sf_fail(why, SF_ERR_NOMEM, "fsck: no memory");
     else
-        err = check_all(&c, why);
+        err = local_fsck_check_all(&c, why);
     sf_arena_done(&c.scratch);
     sf_heap_free(c.rows);
     sf_file_close(&lock);

@@ -118,7 +118,7 @@ static bool fill_row(struct search *s, const char *path, const struct opened *o,
     return true;
 }
 
-static bool add_found(struct search *s, const struct found *f)
+static bool rebuild_add_found(struct search *s, const struct found *f)
 {
     if (!sf_list_room(&s->list, s->n, &s->cap, 64))
         return false;
@@ -126,7 +126,7 @@ static bool add_found(struct search *s, const struct found *f)
     return true;
 }
 
-static bool see_block(void *arg, const char *path, uint64_t id)
+static bool rebuild_see_block(void *arg, const char *path, uint64_t id)
 {
     struct search *s = arg;
     struct sf_file file = SF_FILE_NONE;
@@ -162,7 +162,7 @@ static bool see_block(void *arg, const char *path, uint64_t id)
         return true;
     }
     close_both(&reader);
-    if (!s->err && !add_found(s, &f))
+    if (!s->err && !rebuild_add_found(s, &f))
         s->err = sf_fail(s->why, SF_ERR_NOMEM, "rebuild: no memory");
     if (s->err)
         sf_heap_free(f.sources);
@@ -171,19 +171,19 @@ static bool see_block(void *arg, const char *path, uint64_t id)
 
 /* ---- what counts ---- */
 
-static int compare_ids(const void *a, const void *b)
+static int rebuild_compare_ids(const void *a, const void *b)
 {
     const struct found *x = a, *y = b;
     return x->row.id < y->row.id ? -1 : x->row.id > y->row.id;
 }
 
-static struct found *find_id(const struct search *s, uint64_t id)
+static struct found *rebuild_find_id(const struct search *s, uint64_t id)
 {
     struct found key = {.row = {.id = id}};
-    return bsearch(&key, s->list, s->n, sizeof(key), compare_ids);
+    return bsearch(&key, s->list, s->n, sizeof(key), rebuild_compare_ids);
 }
 
-static bool is_replaced(const struct search *s, uint64_t id)
+static bool rebuild_is_replaced(const struct search *s, uint64_t id)
 {
     for (size_t i = 0; i < s->n; i++) {
         for (size_t k = 0; k < s->list[i].n_sources; k++) {
@@ -209,17 +209,17 @@ static size_t count_siblings(const struct search *s, const struct found *f)
 static bool has_all_sources(const struct search *s, const struct found *f)
 {
     for (size_t i = 0; i < f->n_sources; i++) {
-        if (!find_id(s, f->sources[i]))
+        if (!rebuild_find_id(s, f->sources[i]))
             return false;
     }
     return f->n_sources > 0;
 }
 
-static void judge(struct search *s)
+static void rebuild_judge(struct search *s)
 {
     uint64_t newest_flush = 0;
     if (s->n)
-        qsort(s->list, s->n, sizeof(*s->list), compare_ids);
+        qsort(s->list, s->n, sizeof(*s->list), rebuild_compare_ids);
     for (size_t i = 0; i < s->n; i++) {
         if (!s->list[i].is_merge && s->list[i].row.flush_no > newest_flush)
             newest_flush = s->list[i].row.flush_no;
@@ -236,14 +236,14 @@ static void judge(struct search *s)
             uint64_t first = f->row.id - f->sibling;
             bool is_missing = false;
             for (uint64_t id = first; id < first + f->n_siblings; id++)
-                is_missing = is_missing || (!find_id(s, id) && !is_replaced(s, id));
+                is_missing = is_missing || (!rebuild_find_id(s, id) && !rebuild_is_replaced(s, id));
             f->is_ignored = is_missing;
         }
     }
     for (size_t i = 0; i < s->n; i++) {
         struct found *f = &s->list[i];
         for (size_t k = 0; f->is_merge && !f->is_ignored && k < f->n_sources; k++) {
-            struct found *input = find_id(s, f->sources[k]);
+            struct found *input = rebuild_find_id(s, f->sources[k]);
             if (input && input != f)
                 input->is_ignored = true;
         }
@@ -260,11 +260,11 @@ enum sf_err sf_rebuild(struct sf_local *l, bool has_uuid, struct sf_catalogue_me
     enum sf_err err;
 
     memcpy(s.uuid, io_meta->uuid, 16);
-    err = sf_directory_blocks(l->dir, see_block, &s, why);
+    err = sf_directory_blocks(l->dir, rebuild_see_block, &s, why);
     if (!err)
         err = s.err;
     if (!err) {
-        judge(&s);
+        rebuild_judge(&s);
         rows = sf_heap_new_n(s.n + 1, sizeof(*rows));
         if (!rows)
             err = sf_fail(why, SF_ERR_NOMEM, "rebuild: no memory");

@@ -32,7 +32,7 @@ struct sf_tenants {
     enum sf_err err; /* of loading */
 };
 
-static bool remember(struct sf_tenants *t, uint32_t id, sf_str name)
+static bool tenants_remember(struct sf_tenants *t, uint32_t id, sf_str name)
 {
     char *copy;
     if (!sf_list_room(&t->list, t->n, &t->cap, 16))
@@ -48,7 +48,7 @@ static bool remember(struct sf_tenants *t, uint32_t id, sf_str name)
     return true;
 }
 
-static const struct tenant *find_name(const struct sf_tenants *t, sf_str name)
+static const struct tenant *tenants_find_name(const struct sf_tenants *t, sf_str name)
 {
     for (size_t i = 0; i < t->n; i++) {
         if (sf_str_eq((sf_str){t->list[i].name, t->list[i].name_len}, name))
@@ -57,7 +57,7 @@ static const struct tenant *find_name(const struct sf_tenants *t, sf_str name)
     return NULL;
 }
 
-static bool has_id(const struct sf_tenants *t, uint64_t id)
+static bool tenants_has_id(const struct sf_tenants *t, uint64_t id)
 {
     for (size_t i = 0; i < t->n; i++) {
         if (t->list[i].id == id)
@@ -66,10 +66,10 @@ static bool has_id(const struct sf_tenants *t, uint64_t id)
     return false;
 }
 
-static bool see_tenant(void *arg, uint32_t id, sf_str name)
+static bool tenant_see(void *arg, uint32_t id, sf_str name)
 {
     struct sf_tenants *t = arg;
-    if (!remember(t, id, name))
+    if (!tenants_remember(t, id, name))
         t->err = SF_ERR_NOMEM;
     return !t->err;
 }
@@ -94,10 +94,10 @@ static enum sf_err read_log(struct sf_tenants *t, struct sf_why *why)
         sf_str number;
         uint64_t id;
         if (!sf_str_split_next(&line, ' ', &number) || !sf_str_to_u64(number, &id) || id == 0 ||
-            id > UINT32_MAX || find_name(t, line) || has_id(t, id))
+            id > UINT32_MAX || tenants_find_name(t, line) || tenants_has_id(t, id))
             continue;
         err = sf_catalogue_add_tenant(t->catalogue, (uint32_t)id, line, why);
-        if (!err && !remember(t, (uint32_t)id, line))
+        if (!err && !tenants_remember(t, (uint32_t)id, line))
             err = sf_fail(why, SF_ERR_NOMEM, "tenants: no memory");
     }
     sf_buf_done(&bytes);
@@ -143,7 +143,7 @@ static enum sf_err create(struct sf_tenants *t, sf_str name, uint32_t *out, stru
     err = append_log(t, id, name, why);
     if (!err)
         err = sf_catalogue_add_tenant(t->catalogue, id, name, why);
-    if (!err && !remember(t, id, name))
+    if (!err && !tenants_remember(t, id, name))
         err = sf_fail(why, SF_ERR_NOMEM, "tenants: no memory");
     if (!err)
         *out = id;
@@ -162,7 +162,7 @@ enum sf_err sf_tenants_open(struct sf_dir *dir, struct sf_catalogue *catalogue,
     t->catalogue = catalogue;
     t->next = 1;
     sf_mutex_init(&t->lock, SF_LOCK_STORE_TENANTS);
-    err = sf_catalogue_tenants(catalogue, see_tenant, t, why);
+    err = sf_catalogue_tenants(catalogue, tenant_see, t, why);
     if (!err && t->err)
         err = sf_fail(why, t->err, "tenants: no memory");
     if (!err)
@@ -194,7 +194,7 @@ enum sf_err sf_tenants_find(struct sf_tenants *t, sf_str name, bool can_create, 
     const struct tenant *found;
     enum sf_err err = SF_OK;
     sf_mutex_lock(&t->lock);
-    found = find_name(t, name);
+    found = tenants_find_name(t, name);
     if (found)
         *out = found->id;
     else if (can_create)

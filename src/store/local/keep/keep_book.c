@@ -33,8 +33,8 @@ enum sf_err sf_keep_book_file_write(struct sf_dir *dir, const char *name, struct
     return err ? err : sf_dir_sync(dir, "verdict", why);
 }
 
-static enum sf_err read_file(struct sf_dir *dir, const char *name, struct sf_buf *out,
-                             struct sf_why *why)
+static enum sf_err keep_book_read_file(struct sf_dir *dir, const char *name, struct sf_buf *out,
+                                       struct sf_why *why)
 {
     struct sf_file file = SF_FILE_NONE;
     enum sf_err err = sf_dir_open_read(dir, name, &file, why);
@@ -59,7 +59,7 @@ enum sf_err sf_keep_book_file_read(struct sf_dir *dir, const char *name, const c
                                    const uint8_t uuid[16], struct sf_buf *whole, sf_bytes *out,
                                    struct sf_why *why)
 {
-    enum sf_err err = read_file(dir, name, whole, why);
+    enum sf_err err = keep_book_read_file(dir, name, whole, why);
     sf_bytes in = sf_buf_bytes(whole);
     if (!err)
         err = check_format(name, in, magic, why);
@@ -76,11 +76,11 @@ enum sf_err sf_keep_book_file_read(struct sf_dir *dir, const char *name, const c
 
 /* ---- open ---- */
 
-static enum sf_err refuse_newer(struct sf_dir *dir, const char *name, const char magic[4],
-                                struct sf_why *why)
+static enum sf_err keep_book_refuse_newer(struct sf_dir *dir, const char *name, const char magic[4],
+                                          struct sf_why *why)
 {
     struct sf_buf whole = {0};
-    enum sf_err err = read_file(dir, name, &whole, why);
+    enum sf_err err = keep_book_read_file(dir, name, &whole, why);
     /* What cannot be read now is examined again when it is opened. */
     err = err ? SF_OK : check_format(name, sf_buf_bytes(&whole), magic, why);
     sf_buf_done(&whole);
@@ -89,15 +89,15 @@ static enum sf_err refuse_newer(struct sf_dir *dir, const char *name, const char
 
 enum sf_err sf_keep_book_refuse_newer(struct sf_dir *dir, struct sf_why *why)
 {
-    enum sf_err err = refuse_newer(dir, SF_PINS_FILE, SF_PINS_MAGIC, why);
+    enum sf_err err = keep_book_refuse_newer(dir, SF_PINS_FILE, SF_PINS_MAGIC, why);
     if (!err)
-        err = refuse_newer(dir, SF_RULE_SETS_FILE, SF_RULE_SETS_MAGIC, why);
+        err = keep_book_refuse_newer(dir, SF_RULE_SETS_FILE, SF_RULE_SETS_MAGIC, why);
     return err ? err : sf_verdicts_refuse_newer(dir, why);
 }
 
 /* A damaged list is put where it can be examined, and begun again. */
-static enum sf_err set_aside(struct sf_local *l, const char *name, const struct sf_why *what,
-                             struct sf_why *why)
+static enum sf_err keep_book_set_aside(struct sf_local *l, const char *name,
+                                       const struct sf_why *what, struct sf_why *why)
 {
     sf_local_notice(l, "%s: moved to orphan/", what->text);
     return sf_directory_orphan(l->dir, name, l->now_ns, why);
@@ -108,14 +108,14 @@ enum sf_err sf_keep_book_open(struct sf_local *l, bool is_new, struct sf_why *wh
     struct sf_why what = {0};
     enum sf_err err = sf_pins_load(l, &what);
     if (err == SF_ERR_CORRUPT)
-        err = set_aside(l, SF_PINS_FILE, &what, why);
+        err = keep_book_set_aside(l, SF_PINS_FILE, &what, why);
     else if (err)
         sf_fail(why, err, "%s", what.text);
     if (!err) {
         err = sf_rule_sets_load(l, &what);
         if (err == SF_ERR_CORRUPT) {
             is_new = false; /* by which rules the hours behind us ran is not known */
-            err = set_aside(l, SF_RULE_SETS_FILE, &what, why);
+            err = keep_book_set_aside(l, SF_RULE_SETS_FILE, &what, why);
         } else if (err) {
             sf_fail(why, err, "%s", what.text);
         }

@@ -22,7 +22,7 @@ struct check {
     struct sf_why *why;
 };
 
-static void fault(struct check *k, const char *name, const char *what)
+static void keep_verify_fault(struct check *k, const char *name, const char *what)
 {
     char line[400];
     snprintf(line, sizeof(line), "verdict/%.100s: %.280s", name, what);
@@ -60,11 +60,11 @@ static void inspect_list(struct check *k, const char *path, const char *magic, b
     if (err == SF_ERR_NOMEM || err == SF_ERR_LIMIT)
         k->err = sf_fail(k->why, err, "%s", why.text);
     else if (err && err != SF_ERR_NOT_FOUND)
-        fault(k, path + strlen("verdict/"), why.text);
+        keep_verify_fault(k, path + strlen("verdict/"), why.text);
 }
 
-static enum sf_err read_all(struct check *k, const char *path, struct sf_buf *out,
-                            struct sf_why *why)
+static enum sf_err keep_verify_read_all(struct check *k, const char *path, struct sf_buf *out,
+                                        struct sf_why *why)
 {
     struct sf_file file = SF_FILE_NONE;
     enum sf_err err = sf_dir_open_read(k->dir, path, &file, why);
@@ -83,22 +83,22 @@ static void inspect_verdict(struct check *k, const char *entry)
     char path[300], own[80];
     enum sf_err err;
     snprintf(path, sizeof(path), "verdict/%.280s", entry);
-    err = read_all(k, path, &whole, &why);
+    err = keep_verify_read_all(k, path, &whole, &why);
     if (!err)
         err = sf_verdict_decode(sf_buf_bytes(&whole), k->uuid, &tmp, &v, &why);
     if (!err) {
         snprintf(own, sizeof(own), "%" PRIu32 "-%" PRId64 ".sfv", v.head.tenant, v.head.hour);
         if (strcmp(own, entry) != 0)
-            fault(k, entry, "it is of another hour or tenant");
+            keep_verify_fault(k, entry, "it is of another hour or tenant");
     }
     sf_buf_done(&whole);
     if (err == SF_ERR_NOMEM || err == SF_ERR_LIMIT)
         k->err = sf_fail(k->why, err, "%s", why.text);
     else if (err)
-        fault(k, entry, why.text);
+        keep_verify_fault(k, entry, why.text);
 }
 
-static bool see_entry(void *arg, const char *entry, bool is_dir)
+static bool keep_verify_see_entry(void *arg, const char *entry, bool is_dir)
 {
     struct check *k = arg;
     sf_str name = sf_str_from(entry);
@@ -125,6 +125,6 @@ enum sf_err sf_keep_verify(struct sf_dir *dir, const uint8_t *uuid, struct sf_ar
     if (!k.err)
         inspect_list(&k, SF_RULE_SETS_FILE, SF_RULE_SETS_MAGIC, false);
     if (!k.err)
-        err = sf_dir_list(dir, "verdict", see_entry, &k, why);
+        err = sf_dir_list(dir, "verdict", keep_verify_see_entry, &k, why);
     return err ? err : k.err;
 }

@@ -36,7 +36,7 @@ struct outlive {
     struct sf_arena arena;
 };
 
-static int by_trace(const void *a, const void *b)
+static int outlive_by_trace(const void *a, const void *b)
 {
     return sf_trace_id_cmp(*(const sf_trace_id *)a, ((const struct sf_pin *)b)->trace);
 }
@@ -45,7 +45,7 @@ static bool keeps(void *arg, uint32_t tenant, sf_trace_id id)
 {
     const struct outlive *o = arg;
     (void)tenant;
-    if (o->n_pinned && bsearch(&id, o->pinned, o->n_pinned, sizeof(*o->pinned), by_trace))
+    if (o->n_pinned && bsearch(&id, o->pinned, o->n_pinned, sizeof(*o->pinned), outlive_by_trace))
         return true;
     for (uint32_t i = 0; i < o->n; i++) {
         if (sf_verdict_trace(&o->verdicts[i], id))
@@ -122,8 +122,8 @@ struct pass {
     bool did_work;
 };
 
-static enum sf_err work(struct sf_local *l, struct pass *p, enum sf_block_kind kind,
-                        struct sf_why *why)
+static enum sf_err outlive_work(struct sf_local *l, struct pass *p, enum sf_block_kind kind,
+                                struct sf_why *why)
 {
     struct sf_snapshot *s = sf_snapshot_take(sf_local_snapshots(l, (uint8_t)kind));
     struct sf_tenant_rules tenants = {0};
@@ -162,9 +162,9 @@ enum sf_err sf_outlive_work(struct sf_local *l, struct sf_why *why)
     (void)sf_pins_any(l, 0, &p.version);
     if (!may_age)
         return SF_OK;
-    err = work(l, &p, SF_BLOCK_SPANS, why);
+    err = outlive_work(l, &p, SF_BLOCK_SPANS, why);
     if (!err)
-        err = work(l, &p, SF_BLOCK_PROFILES, why);
+        err = outlive_work(l, &p, SF_BLOCK_PROFILES, why);
     if (p.did_work && !err)
         sf_local_wake_compact(l);
     return err;

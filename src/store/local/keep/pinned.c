@@ -11,18 +11,18 @@
 #define ARENA_CAP ((size_t)512 << 20) /* address space; only what is used counts */
 enum { MAX_SPANS = 1 << 20, MAX_TIMES = 1 << 16 };
 
-static int by_span(const void *a, const void *b)
+static int pinned_by_span(const void *a, const void *b)
 {
     sf_span_id x = *(const sf_span_id *)a, y = *(const sf_span_id *)b;
     return x < y ? -1 : x > y;
 }
 
-static int by_trace(const void *a, const void *b)
+static int pinned_by_trace(const void *a, const void *b)
 {
     return sf_trace_id_cmp(*(const sf_trace_id *)a, *(const sf_trace_id *)b);
 }
 
-static int by_time(const void *a, const void *b)
+static int pinned_by_time(const void *a, const void *b)
 {
     const struct sf_pinned_time *x = a, *y = b;
     if (x->service != y->service)
@@ -30,14 +30,14 @@ static int by_time(const void *a, const void *b)
     return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-static int64_t time_of(uint64_t ns)
+static int64_t pinned_time_of(uint64_t ns)
 {
     return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
 
 /* `first` is where the times of the trace in hand begin. */
-static bool add_time(struct sf_pinned *p, size_t first, uint64_t service, int64_t start_ns,
-                     int64_t end_ns)
+static bool pinned_add_time(struct sf_pinned *p, size_t first, uint64_t service, int64_t start_ns,
+                            int64_t end_ns)
 {
     for (size_t i = first; i < p->n_times; i++) {
         struct sf_pinned_time *t = &p->times[i];
@@ -53,20 +53,21 @@ static bool add_time(struct sf_pinned *p, size_t first, uint64_t service, int64_
     return true;
 }
 
-static bool add_rows(struct sf_pinned *p, size_t first, const struct sf_span_rows *rows)
+static bool pinned_add_rows(struct sf_pinned *p, size_t first, const struct sf_span_rows *rows)
 {
     for (uint32_t i = 0; i < rows->n_rows; i++) {
         uint64_t service = sf_hash_str(rows->resources[rows->resource[i]].service);
         if (!sf_list_room_max(&p->spans, p->n_spans, &p->cap_spans, 64, MAX_SPANS) ||
-            !add_time(p, first, service, time_of(rows->start_ns[i]), time_of(rows->end_ns[i])))
+            !pinned_add_time(p, first, service, pinned_time_of(rows->start_ns[i]),
+                             pinned_time_of(rows->end_ns[i])))
             return false;
         p->spans[p->n_spans++] = rows->span_id[i];
     }
     return true;
 }
 
-static enum sf_err add_trace(struct sf_pinned *p, struct sf_local *l, uint32_t tenant,
-                             sf_trace_id id, struct sf_arena *tmp, struct sf_why *why)
+static enum sf_err pinned_add_trace(struct sf_pinned *p, struct sf_local *l, uint32_t tenant,
+                                    sf_trace_id id, struct sf_arena *tmp, struct sf_why *why)
 {
     struct sf_query_ctx q = {.tenants = &tenant, .n_tenants = 1, .req = tmp, .is_exact = true};
     struct sf_span_cursor *cursor;
@@ -76,7 +77,7 @@ static enum sf_err add_trace(struct sf_pinned *p, struct sf_local *l, uint32_t t
     if (err)
         return err;
     while (!err && cursor->next(cursor, &rows)) {
-        if (!add_rows(p, first, &rows))
+        if (!pinned_add_rows(p, first, &rows))
             err = sf_no_memory(why, "the spans of pinned traces");
     }
     if (!err && cursor->err)
@@ -85,14 +86,14 @@ static enum sf_err add_trace(struct sf_pinned *p, struct sf_local *l, uint32_t t
     return err;
 }
 
-static void settle(struct sf_pinned *p)
+static void pinned_settle(struct sf_pinned *p)
 {
     if (p->n_traces)
-        qsort(p->traces, p->n_traces, sizeof(*p->traces), by_trace);
+        qsort(p->traces, p->n_traces, sizeof(*p->traces), pinned_by_trace);
     if (p->n_spans)
-        qsort(p->spans, p->n_spans, sizeof(*p->spans), by_span);
+        qsort(p->spans, p->n_spans, sizeof(*p->spans), pinned_by_span);
     if (p->n_times)
-        qsort(p->times, p->n_times, sizeof(*p->times), by_time);
+        qsort(p->times, p->n_times, sizeof(*p->times), pinned_by_time);
     for (size_t i = 0; i < p->n_times; i++) {
         struct sf_pinned_time *t = &p->times[i];
         bool is_first = i == 0 || t[-1].service != t->service;
@@ -118,11 +119,11 @@ enum sf_err sf_pinned_load(struct sf_pinned *p, struct sf_local *l, uint32_t ten
     for (size_t i = 0; !err && i < n; i++) {
         sf_arena_reset(&tmp);
         p->traces[p->n_traces++] = pins[i].trace;
-        err = add_trace(p, l, pins[i].tenant, pins[i].trace, &tmp, why);
+        err = pinned_add_trace(p, l, pins[i].tenant, pins[i].trace, &tmp, why);
     }
     sf_arena_done(&tmp);
     sf_heap_free(pins);
-    settle(p);
+    pinned_settle(p);
     return err;
 }
 
@@ -155,9 +156,10 @@ bool sf_pinned_has(const struct sf_pinned *p, const struct sf_profile_detail *d,
     if (p->n_traces == 0)
         return false;
     if (!sf_trace_id_is_zero(d->trace_id))
-        return bsearch(&d->trace_id, p->traces, p->n_traces, sizeof(*p->traces), by_trace) != NULL;
+        return bsearch(&d->trace_id, p->traces, p->n_traces, sizeof(*p->traces), pinned_by_trace) !=
+               NULL;
     if (d->span_id)
-        return p->n_spans &&
-               bsearch(&d->span_id, p->spans, p->n_spans, sizeof(*p->spans), by_span) != NULL;
+        return p->n_spans && bsearch(&d->span_id, p->spans, p->n_spans, sizeof(*p->spans),
+                                     pinned_by_span) != NULL;
     return has_time(p, sf_hash_str(service), d->start_ns, sf_profile_detail_end(d));
 }

@@ -16,7 +16,7 @@ enum { ENTRY_LEN = 4 + 16 + 3 * 8 + 2 };
 /* ---- the file: n u32, then each: tenant u32, trace[16], until, created, start i64, note u16 ----
  */
 
-static bool remember(struct sf_keep_book *b, const struct sf_pin *pin)
+static bool pins_remember(struct sf_keep_book *b, const struct sf_pin *pin)
 {
     char *note = sf_heap_new(pin->note.len + 1);
     if (!note || !sf_list_room(&b->pins, b->n_pins, &b->cap_pins, 16)) {
@@ -59,9 +59,9 @@ enum sf_err sf_pins_decode(sf_bytes in,
     return err;
 }
 
-static enum sf_err load_one(void *arg, const struct sf_pin *pin, struct sf_why *why)
+static enum sf_err pins_load_one(void *arg, const struct sf_pin *pin, struct sf_why *why)
 {
-    return remember(arg, pin) ? SF_OK : sf_no_memory(why, "pins");
+    return pins_remember(arg, pin) ? SF_OK : sf_no_memory(why, "pins");
 }
 
 enum sf_err sf_pins_load(struct sf_local *l, struct sf_why *why)
@@ -71,13 +71,13 @@ enum sf_err sf_pins_load(struct sf_local *l, struct sf_why *why)
     enum sf_err err = sf_keep_book_file_read(l->dir, SF_PINS_FILE, SF_PINS_MAGIC, l->uuid, &whole,
                                              &in, why);
     if (!err)
-        err = sf_pins_decode(in, load_one, &l->keep, why);
+        err = sf_pins_decode(in, pins_load_one, &l->keep, why);
     sf_buf_done(&whole);
     return err == SF_ERR_NOT_FOUND ? SF_OK : err;
 }
 
 /* With the lock held, as are all below that change the list. */
-static enum sf_err save(struct sf_local *l, struct sf_why *why)
+static enum sf_err pins_save(struct sf_local *l, struct sf_why *why)
 {
     const struct sf_keep_book *b = &l->keep;
     struct sf_buf out = {0};
@@ -105,7 +105,7 @@ struct change {
     size_t n_old;
 };
 
-static bool begin(struct sf_keep_book *b, struct change *c)
+static bool pins_begin(struct sf_keep_book *b, struct change *c)
 {
     c->old = sf_heap_new_n(b->n_pins + 1, sizeof(*c->old));
     c->n_old = b->n_pins;
@@ -124,10 +124,10 @@ static bool has_note(const struct sf_pin *list, size_t n, const char *note)
 }
 
 /* Notes are freed with the list that is not used any more. */
-static enum sf_err end(struct sf_local *l, struct change *c, struct sf_why *why)
+static enum sf_err pins_end(struct sf_local *l, struct change *c, struct sf_why *why)
 {
     struct sf_keep_book *b = &l->keep;
-    enum sf_err err = save(l, why);
+    enum sf_err err = pins_save(l, why);
     for (size_t i = 0; err && i < b->n_pins; i++) {
         if (!has_note(c->old, c->n_old, b->pins[i].note.p))
             sf_heap_free((void *)b->pins[i].note.p);
@@ -147,7 +147,7 @@ static enum sf_err end(struct sf_local *l, struct change *c, struct sf_why *why)
     return err;
 }
 
-static bool drop(struct sf_keep_book *b, uint32_t tenant, sf_trace_id id)
+static bool pins_drop(struct sf_keep_book *b, uint32_t tenant, sf_trace_id id)
 {
     for (size_t i = 0; i < b->n_pins; i++) {
         if (b->pins[i].tenant == tenant && sf_trace_id_eq(b->pins[i].trace, id)) {
@@ -158,7 +158,7 @@ static bool drop(struct sf_keep_book *b, uint32_t tenant, sf_trace_id id)
     return false;
 }
 
-static size_t count(const struct sf_keep_book *b, uint32_t tenant)
+static size_t pins_count(const struct sf_keep_book *b, uint32_t tenant)
 {
     size_t n = 0;
     for (size_t i = 0; i < b->n_pins; i++)
@@ -178,15 +178,15 @@ enum sf_err sf_pins_add(struct sf_store *s, const struct sf_pin *pin, struct sf_
         return sf_fail(why, SF_ERR_INPUT, "pin: the note has more than %d bytes",
                        SF_LIMIT_PIN_NOTE_LEN);
     sf_mutex_lock(&b->lock);
-    if (!begin(b, &c)) {
+    if (!pins_begin(b, &c)) {
         sf_mutex_unlock(&b->lock);
         return sf_no_memory(why, "pins");
     }
-    drop(b, pin->tenant, pin->trace);
-    if (count(b, pin->tenant) >= SF_LIMIT_PINS)
+    pins_drop(b, pin->tenant, pin->trace);
+    if (pins_count(b, pin->tenant) >= SF_LIMIT_PINS)
         err = sf_fail(why, SF_ERR_LIMIT, "pin: %d traces are pinned already; unpin some first",
                       SF_LIMIT_PINS);
-    else if (!remember(b, pin))
+    else if (!pins_remember(b, pin))
         err = sf_no_memory(why, "pins");
     if (err) {
         b->n_pins = c.n_old;
@@ -194,7 +194,7 @@ enum sf_err sf_pins_add(struct sf_store *s, const struct sf_pin *pin, struct sf_
             memcpy(b->pins, c.old, c.n_old * sizeof(*c.old));
         sf_heap_free(c.old);
     } else {
-        err = end(l, &c, why);
+        err = pins_end(l, &c, why);
     }
     sf_mutex_unlock(&b->lock);
     return err;
@@ -206,19 +206,19 @@ enum sf_err sf_pins_remove(struct sf_store *s, uint32_t tenant, sf_trace_id id, 
     struct change c;
     enum sf_err err;
     sf_mutex_lock(&l->keep.lock);
-    if (!begin(&l->keep, &c)) {
+    if (!pins_begin(&l->keep, &c)) {
         err = sf_no_memory(why, "pins");
-    } else if (!drop(&l->keep, tenant, id)) {
+    } else if (!pins_drop(&l->keep, tenant, id)) {
         sf_heap_free(c.old);
         err = sf_fail(why, SF_ERR_NOT_FOUND, "this trace is not pinned");
     } else {
-        err = end(l, &c, why);
+        err = pins_end(l, &c, why);
     }
     sf_mutex_unlock(&l->keep.lock);
     return err;
 }
 
-static int by_end(const void *a, const void *b)
+static int pins_by_end(const void *a, const void *b)
 {
     const struct sf_pin *x = a, *y = b;
     if (x->until_ns != y->until_ns)
@@ -226,7 +226,7 @@ static int by_end(const void *a, const void *b)
     return sf_trace_id_cmp(x->trace, y->trace);
 }
 
-static bool is_asked(const struct sf_query_ctx *q, uint32_t tenant)
+static bool pins_is_asked(const struct sf_query_ctx *q, uint32_t tenant)
 {
     for (size_t i = 0; i < q->n_tenants; i++) {
         if (q->tenants[i] == tenant)
@@ -246,7 +246,7 @@ enum sf_err sf_pins_read(struct sf_store *s, struct sf_query_ctx *q, const struc
     sf_mutex_lock(&b->lock);
     struct sf_pin *list = sf_arena_new_n(q->req, b->n_pins + 1, sizeof(*list));
     for (size_t i = 0; list && !is_full && i < b->n_pins; i++) {
-        if (!is_asked(q, b->pins[i].tenant) || b->pins[i].until_ns <= now_ns)
+        if (!pins_is_asked(q, b->pins[i].tenant) || b->pins[i].until_ns <= now_ns)
             continue;
         list[n] = b->pins[i];
         is_full = !sf_arena_copy(q->req, b->pins[i].note, &list[n++].note);
@@ -255,7 +255,7 @@ enum sf_err sf_pins_read(struct sf_store *s, struct sf_query_ctx *q, const struc
     if (!list || is_full)
         return sf_no_room(why, "the list of pins");
     if (n)
-        qsort(list, n, sizeof(*list), by_end);
+        qsort(list, n, sizeof(*list), pins_by_end);
     *out = list;
     *out_n = n;
     return SF_OK;
@@ -263,7 +263,7 @@ enum sf_err sf_pins_read(struct sf_store *s, struct sf_query_ctx *q, const struc
 
 /* ---- for the store ---- */
 
-static bool is_named(const struct sf_pin *p, const struct sf_selector *which)
+static bool pins_is_named(const struct sf_pin *p, const struct sf_selector *which)
 {
     if (which->what == SF_SELECT_ALL)
         return (which->from_ns == 0 && which->to_ns == 0) ||
@@ -283,18 +283,18 @@ enum sf_err sf_pins_erase(struct sf_local *l, uint32_t tenant, const struct sf_s
     struct change c;
     enum sf_err err = SF_OK;
     sf_mutex_lock(&b->lock);
-    if (!begin(b, &c)) {
+    if (!pins_begin(b, &c)) {
         sf_mutex_unlock(&b->lock);
         return sf_no_memory(why, "pins");
     }
     for (size_t i = 0; i < b->n_pins;) {
-        if (b->pins[i].tenant == tenant && is_named(&b->pins[i], which))
+        if (b->pins[i].tenant == tenant && pins_is_named(&b->pins[i], which))
             b->pins[i] = b->pins[--b->n_pins];
         else
             i++;
     }
     if (b->n_pins < c.n_old)
-        err = end(l, &c, why);
+        err = pins_end(l, &c, why);
     else
         sf_heap_free(c.old);
     sf_mutex_unlock(&b->lock);
@@ -311,20 +311,20 @@ enum sf_err sf_pins_work(struct sf_local *l, struct sf_why *why)
     sf_mutex_lock(&b->lock);
     for (size_t i = 0; i < b->n_pins; i++)
         has_ended = has_ended || b->pins[i].until_ns <= now_ns;
-    if (has_ended && begin(b, &c)) {
+    if (has_ended && pins_begin(b, &c)) {
         for (size_t i = 0; i < b->n_pins;) {
             if (b->pins[i].until_ns <= now_ns)
                 b->pins[i] = b->pins[--b->n_pins];
             else
                 i++;
         }
-        err = end(l, &c, why);
+        err = pins_end(l, &c, why);
     }
     sf_mutex_unlock(&b->lock);
     return err;
 }
 
-static int by_trace(const void *a, const void *b)
+static int pins_by_trace(const void *a, const void *b)
 {
     return sf_trace_id_cmp(((const struct sf_pin *)a)->trace, ((const struct sf_pin *)b)->trace);
 }
@@ -350,7 +350,7 @@ enum sf_err sf_pins_now(struct sf_local *l, uint32_t tenant, int64_t since_ns, s
     if (!list)
         return sf_no_memory(why, "pins");
     if (n)
-        qsort(list, n, sizeof(*list), by_trace);
+        qsort(list, n, sizeof(*list), pins_by_trace);
     *out = list;
     *out_n = n;
     return SF_OK;
@@ -360,7 +360,7 @@ bool sf_pins_any(struct sf_local *l, uint32_t tenant, uint64_t *out_version)
 {
     bool is_any;
     sf_mutex_lock(&l->keep.lock);
-    is_any = tenant ? count(&l->keep, tenant) > 0 : l->keep.n_pins > 0;
+    is_any = tenant ? pins_count(&l->keep, tenant) > 0 : l->keep.n_pins > 0;
     *out_version = l->keep.pins_version;
     sf_mutex_unlock(&l->keep.lock);
     return is_any;

@@ -44,7 +44,7 @@ enum sf_err sf_rule_sets_decode(sf_bytes in,
     return err;
 }
 
-static enum sf_err load_one(void *arg, const struct sf_rule_set *set, struct sf_why *why)
+static enum sf_err rule_sets_load_one(void *arg, const struct sf_rule_set *set, struct sf_why *why)
 {
     return add_set(arg, set->version, set->first_hour, set->rules, why);
 }
@@ -56,12 +56,12 @@ enum sf_err sf_rule_sets_load(struct sf_local *l, struct sf_why *why)
     enum sf_err err = sf_keep_book_file_read(l->dir, SF_RULE_SETS_FILE, SF_RULE_SETS_MAGIC, l->uuid,
                                              &whole, &in, why);
     if (!err)
-        err = sf_rule_sets_decode(in, load_one, &l->keep, why);
+        err = sf_rule_sets_decode(in, rule_sets_load_one, &l->keep, why);
     sf_buf_done(&whole);
     return err == SF_ERR_NOT_FOUND ? SF_OK : err;
 }
 
-static enum sf_err save(struct sf_local *l, struct sf_why *why)
+static enum sf_err rule_sets_save(struct sf_local *l, struct sf_why *why)
 {
     const struct sf_keep_book *b = &l->keep;
     struct sf_buf out = {0};
@@ -86,8 +86,8 @@ static void drop_set(struct sf_keep_book *b, size_t at)
     b->n_sets--;
 }
 
-static enum sf_err take(struct sf_local *l, sf_bytes rules, bool is_new, int64_t now_ns,
-                        struct sf_why *why)
+static enum sf_err rule_sets_take(struct sf_local *l, sf_bytes rules, bool is_new, int64_t now_ns,
+                                  struct sf_why *why)
 {
     struct sf_keep_book *b = &l->keep;
     const struct sf_rule_set *last = b->n_sets ? &b->sets[b->n_sets - 1] : NULL;
@@ -101,7 +101,7 @@ static enum sf_err take(struct sf_local *l, sf_bytes rules, bool is_new, int64_t
     if (b->n_sets == SF_LIMIT_RULE_SETS)
         drop_set(b, 0);
     err = add_set(b, version, first, rules, why);
-    return err ? err : save(l, why);
+    return err ? err : rule_sets_save(l, why);
 }
 
 enum sf_err sf_rule_sets_update(struct sf_local *l, bool is_new, struct sf_why *why)
@@ -120,7 +120,7 @@ enum sf_err sf_rule_sets_update(struct sf_local *l, bool is_new, struct sf_why *
     if (!is_on && l->keep.n_sets == 0)
         err = SF_OK;
     else
-        err = sf_buf_ok(&rules) ? take(l, sf_buf_bytes(&rules), is_new, now_ns, why)
+        err = sf_buf_ok(&rules) ? rule_sets_take(l, sf_buf_bytes(&rules), is_new, now_ns, why)
                                 : sf_no_memory(why, "the rules of profiling.conditional");
     sf_mutex_unlock(&l->keep.lock);
     sf_buf_done(&rules);

@@ -74,7 +74,7 @@ static bool is_near_root(const struct sf_thinning *t, const struct sf_thinning_r
            sf_verdict_has_root(v, sf_process_hash(row->service, SF_STR_NONE), from_ns, to_ns);
 }
 
-static bool is_kept(const struct sf_thinning *t, const struct sf_thinning_row *row)
+static bool thinning_is_kept(const struct sf_thinning *t, const struct sf_thinning_row *row)
 {
     const struct sf_verdict *v = &t->verdict;
     const struct sf_profile_detail *d = row->d;
@@ -95,7 +95,7 @@ static bool is_kept(const struct sf_thinning *t, const struct sf_thinning_row *r
 bool sf_thinning_keeps(struct sf_thinning *t, const struct sf_thinning_row *row)
 {
     bool is_left = t->is_pins_only ? sf_pinned_has(&t->pins, row->d, row->service)
-                                   : is_kept(t, row);
+                                   : thinning_is_kept(t, row);
     t->n_left_out += !is_left;
     return is_left;
 }
@@ -118,7 +118,7 @@ static enum sf_err has_details(struct sf_run *run, bool *out, struct sf_why *why
     return SF_OK;
 }
 
-static bool is_waiting(struct sf_local *l, const struct sf_run *run)
+static bool thinning_is_waiting(struct sf_local *l, const struct sf_run *run)
 {
     struct sf_verdict_head head;
     return run->row.level == 1 && !atomic_load(&run->is_bad) && !atomic_load(&run->is_thinned) &&
@@ -133,7 +133,7 @@ enum sf_err sf_thinning_work(struct sf_local *l, struct sf_why *why)
     enum sf_err err = SF_OK;
     for (size_t i = 0; !err && !did_work && i < s->n; i++) {
         struct sf_run *run = s->runs[i];
-        if (sf_run_is_part(run) || !is_waiting(l, run))
+        if (sf_run_is_part(run) || !thinning_is_waiting(l, run))
             continue;
         err = has_details(run, &did_work, why);
         if (!err && did_work)

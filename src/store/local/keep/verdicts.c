@@ -17,7 +17,7 @@
 
 enum { MAX_LEN = 64 << 20, MAX_HOURS = 48, GIVE_UP_HOURS = 26 };
 
-static void path_of(uint32_t tenant, int64_t hour, char out[64])
+static void verdicts_path_of(uint32_t tenant, int64_t hour, char out[64])
 {
     snprintf(out, 64, "verdict/%" PRIu32 "-%" PRId64 ".sfv", tenant, hour);
 }
@@ -25,7 +25,7 @@ static void path_of(uint32_t tenant, int64_t hour, char out[64])
 /* ---- the list ---- */
 
 /* The first that is not before it. With the book's lock held. */
-static size_t place_of(const struct sf_keep_book *b, uint32_t tenant, int64_t hour)
+static size_t verdicts_place_of(const struct sf_keep_book *b, uint32_t tenant, int64_t hour)
 {
     size_t low = 0, high = b->n_heads;
     while (low < high) {
@@ -39,18 +39,19 @@ static size_t place_of(const struct sf_keep_book *b, uint32_t tenant, int64_t ho
     return low;
 }
 
-static struct sf_verdict_head *find(const struct sf_keep_book *b, uint32_t tenant, int64_t hour)
+static struct sf_verdict_head *verdicts_find(const struct sf_keep_book *b, uint32_t tenant,
+                                             int64_t hour)
 {
-    size_t at = place_of(b, tenant, hour);
+    size_t at = verdicts_place_of(b, tenant, hour);
     return at < b->n_heads && b->heads[at].tenant == tenant && b->heads[at].hour == hour
                ? &b->heads[at]
                : NULL;
 }
 
-static bool insert(struct sf_keep_book *b, const struct sf_verdict_head *head)
+static bool verdicts_insert(struct sf_keep_book *b, const struct sf_verdict_head *head)
 {
-    size_t at = place_of(b, head->tenant, head->hour);
-    struct sf_verdict_head *old = find(b, head->tenant, head->hour);
+    size_t at = verdicts_place_of(b, head->tenant, head->hour);
+    struct sf_verdict_head *old = verdicts_find(b, head->tenant, head->hour);
     if (old) {
         *old = *head;
         return true;
@@ -63,10 +64,10 @@ static bool insert(struct sf_keep_book *b, const struct sf_verdict_head *head)
     return true;
 }
 
-static void forget(struct sf_keep_book *b, uint32_t tenant, int64_t hour)
+static void verdicts_forget(struct sf_keep_book *b, uint32_t tenant, int64_t hour)
 {
-    size_t at = place_of(b, tenant, hour);
-    if (!find(b, tenant, hour))
+    size_t at = verdicts_place_of(b, tenant, hour);
+    if (!verdicts_find(b, tenant, hour))
         return;
     memmove(b->heads + at, b->heads + at + 1, (b->n_heads - at - 1) * sizeof(*b->heads));
     b->n_heads--;
@@ -77,7 +78,7 @@ bool sf_verdicts_find(struct sf_local *l, uint32_t tenant, int64_t hour,
 {
     const struct sf_verdict_head *found;
     sf_mutex_lock(&l->keep.lock);
-    found = find(&l->keep, tenant, hour);
+    found = verdicts_find(&l->keep, tenant, hour);
     if (found)
         *out = *found;
     sf_mutex_unlock(&l->keep.lock);
@@ -86,8 +87,8 @@ bool sf_verdicts_find(struct sf_local *l, uint32_t tenant, int64_t hour,
 
 /* ---- files ---- */
 
-static enum sf_err read_head(struct sf_dir *dir, const char *path, const uint8_t *uuid,
-                             struct sf_verdict_head *out, struct sf_why *why)
+static enum sf_err verdicts_read_head(struct sf_dir *dir, const char *path, const uint8_t *uuid,
+                                      struct sf_verdict_head *out, struct sf_why *why)
 {
     struct sf_file file = SF_FILE_NONE;
     uint8_t bytes[SF_VERDICT_HEADER_LEN + 8];
@@ -112,7 +113,7 @@ static bool is_verdict(const char *entry)
     return name.len > 4 && sf_str_eq(sf_str_part(name, name.len - 4, 4), SF_STR(".sfv"));
 }
 
-static bool load_one(void *arg, const char *entry, bool is_dir)
+static bool verdicts_load_one(void *arg, const char *entry, bool is_dir)
 {
     struct loading *load = arg;
     struct sf_local *l = load->l;
@@ -124,8 +125,8 @@ static bool load_one(void *arg, const char *entry, bool is_dir)
         return true;
     if (!is_verdict(entry))
         return true;
-    err = read_head(l->dir, path, l->uuid, &head, &why);
-    path_of(head.tenant, err ? 0 : head.hour, expected);
+    err = verdicts_read_head(l->dir, path, l->uuid, &head, &why);
+    verdicts_path_of(head.tenant, err ? 0 : head.hour, expected);
     if (!err && strcmp(path, expected) != 0)
         err = sf_fail(&why, SF_ERR_CORRUPT, "verdict: it is of another hour or tenant");
     if (err == SF_ERR_CORRUPT) {
@@ -133,7 +134,7 @@ static bool load_one(void *arg, const char *entry, bool is_dir)
         load->err = sf_directory_orphan(l->dir, path, l->now_ns, load->why);
     } else if (err) {
         load->err = sf_fail(load->why, err, "store: %s: %s", path, why.text);
-    } else if (!insert(&l->keep, &head)) {
+    } else if (!verdicts_insert(&l->keep, &head)) {
         load->err = sf_no_memory(load->why, "the list of verdicts");
     }
     return !load->err;
@@ -142,7 +143,7 @@ static bool load_one(void *arg, const char *entry, bool is_dir)
 enum sf_err sf_verdicts_load(struct sf_local *l, struct sf_why *why)
 {
     struct loading load = {.l = l, .why = why};
-    enum sf_err err = sf_dir_list(l->dir, "verdict", load_one, &load, why);
+    enum sf_err err = sf_dir_list(l->dir, "verdict", verdicts_load_one, &load, why);
     return err ? err : load.err;
 }
 
@@ -154,7 +155,7 @@ static bool refuse_one(void *arg, const char *entry, bool is_dir)
     char path[64];
     if (!is_dir && is_verdict(entry) &&
         (size_t)snprintf(path, sizeof(path), "verdict/%s", entry) < sizeof(path) &&
-        read_head(load->dir, path, NULL, &head, &why) == SF_ERR_UNSUPPORTED)
+        verdicts_read_head(load->dir, path, NULL, &head, &why) == SF_ERR_UNSUPPORTED)
         load->err = sf_fail(load->why, SF_ERR_UNSUPPORTED, "store: %s: %s", path, why.text);
     return !load->err;
 }
@@ -177,7 +178,7 @@ enum sf_err sf_verdicts_get(struct sf_store *s, uint32_t tenant, int64_t hour, s
     enum sf_err err;
     if (!sf_verdicts_find(l, tenant, hour, &head))
         return sf_fail(why, SF_ERR_NOT_FOUND, "this hour was not judged");
-    path_of(tenant, hour, path);
+    verdicts_path_of(tenant, hour, path);
     err = sf_dir_open_read(l->dir, path, &file, why);
     if (!err)
         err = sf_file_read_all(&file, MAX_LEN, &bytes, why);
@@ -189,19 +190,20 @@ enum sf_err sf_verdicts_get(struct sf_store *s, uint32_t tenant, int64_t hour, s
         /* The hour is judged once more, by its own rules: what it has is what was kept. */
         sf_local_notice(l, "store: %s: %s; moved to orphan/", path, why ? why->text : "damaged");
         sf_mutex_lock(&l->keep.lock);
-        forget(&l->keep, tenant, hour);
+        verdicts_forget(&l->keep, tenant, hour);
         sf_mutex_unlock(&l->keep.lock);
         (void)sf_directory_orphan(l->dir, path, sf_local_wall_ns(l), NULL);
     }
     return err;
 }
 
-static enum sf_err write(struct sf_local *l, const struct sf_verdict *v, struct sf_why *why)
+static enum sf_err verdicts_write(struct sf_local *l, const struct sf_verdict *v,
+                                  struct sf_why *why)
 {
     struct sf_buf bytes = {.max = MAX_LEN};
     char path[64];
     enum sf_err err = SF_OK;
-    path_of(v->head.tenant, v->head.hour, path);
+    verdicts_path_of(v->head.tenant, v->head.hour, path);
     sf_verdict_encode(v, l->uuid, &bytes);
     if (!sf_buf_ok(&bytes))
         err = sf_fail(why, bytes.err, "store: no memory for a verdict");
@@ -213,7 +215,7 @@ static enum sf_err write(struct sf_local *l, const struct sf_verdict *v, struct 
     if (err)
         return err;
     sf_mutex_lock(&l->keep.lock);
-    if (!insert(&l->keep, &v->head))
+    if (!verdicts_insert(&l->keep, &v->head))
         err = sf_no_memory(why, "the list of verdicts");
     sf_mutex_unlock(&l->keep.lock);
     return err;
@@ -230,7 +232,7 @@ enum sf_err sf_verdicts_put(struct sf_store *s, const struct sf_verdict *v, stru
     sf_mutex_lock(&l->number_lock);
     copy.head.below_block = l->next_block;
     sf_mutex_unlock(&l->number_lock);
-    err = write(l, &copy, why);
+    err = verdicts_write(l, &copy, why);
     sf_mutex_unlock(&l->merge_lock);
     if (!err)
         sf_local_wake_compact(l);
@@ -248,11 +250,11 @@ struct due {
 };
 
 /* With the book's lock held. */
-static bool is_due(struct sf_local *l, const struct sf_block_row *row, int64_t now_ns,
-                   int64_t delay_ns, struct due *out)
+static bool verdicts_is_due(struct sf_local *l, const struct sf_block_row *row, int64_t now_ns,
+                            int64_t delay_ns, struct due *out)
 {
     int64_t hour = sf_local_hour_of(row->ts_min_ns);
-    const struct sf_verdict_head *head = find(&l->keep, row->tenant, hour);
+    const struct sf_verdict_head *head = verdicts_find(&l->keep, row->tenant, hour);
     int64_t end_ns = (hour + 1) * SF_NS_PER_HOUR;
     if (!sf_rule_sets_is_judged(&l->keep, hour) || (head && row->lsn_hi <= head->lsn) ||
         sf_add_sat_i64(end_ns, delay_ns) > now_ns ||
@@ -319,7 +321,8 @@ enum sf_err sf_verdicts_due(struct sf_store *s, struct sf_arena *req, struct sf_
         const struct sf_run *run = i < blocks->n ? blocks->runs[i] : spans->runs[i - blocks->n];
         if (sf_run_is_part(run) || run->row.level != 1 || atomic_load(&run->is_bad))
             continue;
-        if (is_due(l, &run->row, now_ns, delay_ns, &one) && (!first.row || one.hour < first.hour))
+        if (verdicts_is_due(l, &run->row, now_ns, delay_ns, &one) &&
+            (!first.row || one.hour < first.hour))
             first = one;
     }
     sf_mutex_unlock(&l->keep.lock);
@@ -352,7 +355,7 @@ bool sf_verdicts_holds_back(struct sf_local *l, const struct sf_block_row *row)
     if ((row->day + 1) * SF_NS_PER_DAY + GIVE_UP_HOURS * SF_NS_PER_HOUR < now_ns)
         return false;
     sf_mutex_lock(&l->keep.lock);
-    head = find(&l->keep, row->tenant, hour);
+    head = verdicts_find(&l->keep, row->tenant, hour);
     is_held = sf_rule_sets_is_judged(&l->keep, hour) &&
               (!head || row->lsn_hi > head->lsn ||
                (!head->is_whole && row->id < head->below_block));
@@ -367,7 +370,7 @@ struct order { /* asks by the hour that answers them */
     int64_t hour;
 };
 
-static int by_hour(const void *a, const void *b)
+static int verdicts_by_hour(const void *a, const void *b)
 {
     const struct order *x = a, *y = b;
     if (x->tenant != y->tenant)
@@ -387,7 +390,7 @@ static bool list_hours(struct sf_local *l, const struct sf_keep_ask *ask, uint32
         to = from + MAX_HOURS;
     for (size_t t = 0; t < q->n_tenants; t++) {
         for (int64_t h = from; h <= to; h++) {
-            if (!find(&l->keep, q->tenants[t], h))
+            if (!verdicts_find(&l->keep, q->tenants[t], h))
                 continue;
             if (!sf_list_room_in(tmp, list, *n, cap, 256))
                 return false;
@@ -397,8 +400,8 @@ static bool list_hours(struct sf_local *l, const struct sf_keep_ask *ask, uint32
     return true;
 }
 
-static void take_state(const struct sf_verdict *v, const struct sf_keep_ask *ask,
-                       struct sf_keep_state *out)
+static void verdicts_take_state(const struct sf_verdict *v, const struct sf_keep_ask *ask,
+                                struct sf_keep_state *out)
 {
     const struct sf_verdict_entry *t = sf_verdict_trace(v, ask->trace);
     if (v->head.is_whole || out->fate == SF_FATE_KEPT)
@@ -431,7 +434,7 @@ enum sf_err sf_verdicts_states(struct sf_store *s, const struct sf_keep_ask *ask
     if (is_full)
         return sf_no_room(why, "the list of hours");
     if (n_list)
-        qsort(list, n_list, sizeof(*list), by_hour);
+        qsort(list, n_list, sizeof(*list), verdicts_by_hour);
     for (uint32_t i = 0, end; !err && i < n_list; i = end) {
         struct sf_verdict v;
         room = tmp;
@@ -440,7 +443,7 @@ enum sf_err sf_verdicts_states(struct sf_store *s, const struct sf_keep_ask *ask
              end < n_list && list[end].tenant == list[i].tenant && list[end].hour == list[i].hour;
              end++) {
             if (!err)
-                take_state(&v, &asks[list[end].place], &out[list[end].place]);
+                verdicts_take_state(&v, &asks[list[end].place], &out[list[end].place]);
         }
         if (err == SF_ERR_CORRUPT || err == SF_ERR_NOT_FOUND)
             err = SF_OK; /* reported; or it expired meanwhile */
@@ -450,21 +453,22 @@ enum sf_err sf_verdicts_states(struct sf_store *s, const struct sf_keep_ask *ask
 
 /* ---- erasure, age ---- */
 
-static enum sf_err delete_one(struct sf_local *l, uint32_t tenant, int64_t hour, struct sf_why *why)
+static enum sf_err verdicts_delete_one(struct sf_local *l, uint32_t tenant, int64_t hour,
+                                       struct sf_why *why)
 {
     char path[64];
     enum sf_err err;
-    path_of(tenant, hour, path);
+    verdicts_path_of(tenant, hour, path);
     err = sf_dir_unlink(l->dir, path, why);
     if (err)
         return err;
     sf_mutex_lock(&l->keep.lock);
-    forget(&l->keep, tenant, hour);
+    verdicts_forget(&l->keep, tenant, hour);
     sf_mutex_unlock(&l->keep.lock);
     return SF_OK;
 }
 
-static bool is_erased(const struct sf_selector *which, sf_trace_id id)
+static bool verdicts_is_erased(const struct sf_selector *which, sf_trace_id id)
 {
     for (uint32_t i = 0; i < which->n_traces; i++) {
         if (sf_trace_id_eq(which->trace_ids[i], id))
@@ -489,14 +493,14 @@ static enum sf_err erase_traces(struct sf_local *l, uint32_t tenant, int64_t hou
     if (!traces)
         return sf_no_room(why, "a verdict");
     for (uint32_t i = 0; i < v.n_kept; i++) {
-        if (!is_erased(which, v.traces[i].id))
+        if (!verdicts_is_erased(which, v.traces[i].id))
             traces[n++] = v.traces[i];
     }
     if (n == v.n_kept)
         return SF_OK;
     v.traces = traces;
     v.n_kept = n;
-    return write(l, &v, why);
+    return verdicts_write(l, &v, why);
 }
 
 enum sf_err sf_verdicts_erase(struct sf_local *l, uint32_t tenant, const struct sf_selector *which,
@@ -526,7 +530,7 @@ enum sf_err sf_verdicts_erase(struct sf_local *l, uint32_t tenant, const struct 
         if (which->what == SF_SELECT_TRACES) {
             err = erase_traces(l, tenant, head.hour, which, &tmp, why);
         } else if (head.hour > from && head.hour < to) {
-            err = delete_one(l, tenant, head.hour, why);
+            err = verdicts_delete_one(l, tenant, head.hour, why);
             at--; /* the next one took its place */
         }
     }
@@ -565,7 +569,7 @@ enum sf_err sf_verdicts_age(struct sf_local *l, struct sf_why *why)
         }
         sf_mutex_unlock(&l->keep.lock);
         if (has_more)
-            err = delete_one(l, head.tenant, head.hour, why);
+            err = verdicts_delete_one(l, head.tenant, head.hour, why);
     }
     return err;
 }

@@ -54,9 +54,9 @@ static enum sf_err has_fine_chunks(const struct sf_profile_block_reader *r, uint
 }
 
 /* Has it still what it should have no more? */
-static enum sf_err look(struct sf_run *run, const struct sf_profile_ages *ages,
-                        uint64_t pins_version, struct sf_arena *scratch, bool *out_is_due,
-                        struct sf_why *why)
+static enum sf_err profile_age_look(struct sf_run *run, const struct sf_profile_ages *ages,
+                                    uint64_t pins_version, struct sf_arena *scratch,
+                                    bool *out_is_due, struct sf_why *why)
 {
     const struct sf_profile_block_reader *r;
     const struct sf_profile_service *services;
@@ -86,7 +86,7 @@ static enum sf_err age(struct sf_local *l, struct sf_run *run, const struct sf_p
     struct sf_block_row was = run->row;
     uint64_t version;
     (void)sf_pins_any(l, 0, &version);
-    enum sf_err err = look(run, ages, version, scratch, &is_due, why);
+    enum sf_err err = profile_age_look(run, ages, version, scratch, &is_due, why);
     if (!err && is_due) {
         err = sf_compact_rewrite(l, run, why);
         if (!err && is_past_detail(run, ages))

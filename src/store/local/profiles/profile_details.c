@@ -15,13 +15,13 @@
 /* Rows may lie this far outside the times of their profiles: some senders stamp the end. */
 #define SLACK_NS (900 * SF_NS_PER_S)
 
-static int by_span(const void *a, const void *b)
+static int profile_details_by_span(const void *a, const void *b)
 {
     sf_span_id x = *(const sf_span_id *)a, y = *(const sf_span_id *)b;
     return x < y ? -1 : x > y;
 }
 
-static int by_trace(const void *a, const void *b)
+static int profile_details_by_trace(const void *a, const void *b)
 {
     return sf_trace_id_cmp(*(const sf_trace_id *)a, *(const sf_trace_id *)b);
 }
@@ -57,38 +57,40 @@ static bool may_have_span(const struct sf_profile_want *want, sf_span_id id)
 static bool has_span(const struct sf_profile_want *want, sf_span_id id)
 {
     return id && want->n_spans && may_have_span(want, id) &&
-           bsearch(&id, want->span_ids, want->n_spans, sizeof(id), by_span) != NULL;
+           bsearch(&id, want->span_ids, want->n_spans, sizeof(id), profile_details_by_span) != NULL;
 }
 
 static bool has_trace(const struct sf_profile_want *want, sf_trace_id id)
 {
-    return want->n_traces &&
-           bsearch(&id, want->trace_ids, want->n_traces, sizeof(id), by_trace) != NULL;
+    return want->n_traces && bsearch(&id, want->trace_ids, want->n_traces, sizeof(id),
+                                     profile_details_by_trace) != NULL;
 }
 
-static bool is_process(const struct sf_profile_read_source *s, const struct sf_profile_want *want,
-                       uint32_t process)
+static bool profile_details_is_process(const struct sf_profile_read_source *s,
+                                       const struct sf_profile_want *want, uint32_t process)
 {
     return process != SF_NONE &&
            sf_process_hash(s->service, s->processes[process].key) == want->process;
 }
 
-static bool is_in_time(const struct sf_profile_want *want, const struct sf_profile_detail *d)
+static bool profile_details_is_in_time(const struct sf_profile_want *want,
+                                       const struct sf_profile_detail *d)
 {
     return want->select == SF_PROF_RANGE
                ? d->start_ns >= want->from_ns && d->start_ns < want->to_ns
                : d->start_ns <= want->to_ns && sf_profile_detail_end(d) >= want->from_ns;
 }
 
-static bool is_wanted(const struct sf_profile_read_source *s, const struct sf_profile_want *want,
-                      const struct sf_profile_detail *d)
+static bool profile_details_is_wanted(const struct sf_profile_read_source *s,
+                                      const struct sf_profile_want *want,
+                                      const struct sf_profile_detail *d)
 {
     bool has_ids = want->n_spans || want->n_traces;
     if (!want->is_series[d->series])
         return false;
     if (want->is_tagged && ((!d->span_id && sf_trace_id_is_zero(d->trace_id)) || d->is_lent))
         return false;
-    if ((want->from_ns || want->to_ns) && !is_in_time(want, d))
+    if ((want->from_ns || want->to_ns) && !profile_details_is_in_time(want, d))
         return false;
     if (want->has_trace_rows && d->span_id == 0 && has_trace(want, d->trace_id))
         return true;
@@ -98,11 +100,11 @@ static bool is_wanted(const struct sf_profile_read_source *s, const struct sf_pr
         return true;
     if (has_ids && !(want->n_spans && want->n_traces) &&
         (has_span(want, d->span_id) || has_trace(want, d->trace_id)))
-        return want->process == 0 || is_process(s, want, d->process);
+        return want->process == 0 || profile_details_is_process(s, want, d->process);
     if (has_ids)
         return want->has_untagged && want->process && d->span_id == 0 &&
-               is_process(s, want, d->process);
-    return want->process == 0 || is_process(s, want, d->process);
+               profile_details_is_process(s, want, d->process);
+    return want->process == 0 || profile_details_is_process(s, want, d->process);
 }
 
 struct giving {
@@ -111,9 +113,9 @@ struct giving {
     const struct sf_profile_see *see;
 };
 
-static bool give(const struct giving *g, const struct sf_profile_detail *d)
+static bool profile_details_give(const struct giving *g, const struct sf_profile_detail *d)
 {
-    if (!is_wanted(g->s, g->want, d) ||
+    if (!profile_details_is_wanted(g->s, g->want, d) ||
         sf_profile_read_source_hides(g->s, d->trace_id, d->start_ns))
         return true;
     return g->see->row(g->see->arg, d);
@@ -121,8 +123,10 @@ static bool give(const struct giving *g, const struct sf_profile_detail *d)
 
 /* Marks the granules that the ids are in. With spans, traces only narrow, unless their own rows are
  * requested too. */
-static enum sf_err mark_ids(struct sf_profile_walk *w, const struct sf_profile_read_source *s,
-                            const struct sf_profile_want *want, bool *is_marked, struct sf_why *why)
+static enum sf_err profile_details_mark_ids(struct sf_profile_walk *w,
+                                            const struct sf_profile_read_source *s,
+                                            const struct sf_profile_want *want, bool *is_marked,
+                                            struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     if (want->n_spans > 0)
@@ -144,12 +148,12 @@ static void mark_rest(const struct sf_profile_read_source *s, const struct sf_pr
         bool has_process = want->process == 0;
         for (uint32_t p = g->first_process ? g->first_process : 1;
              !has_process && p <= g->last_process; p++)
-            has_process = is_process(s, want, p - 1);
+            has_process = profile_details_is_process(s, want, p - 1);
         is_marked[i] = is_marked[i] || (is_near && has_process);
     }
 }
 
-static enum sf_err too_many(struct sf_why *why)
+static enum sf_err profile_details_too_many(struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_LIMIT, "query: more detail rows than it may hold");
 }
@@ -173,7 +177,7 @@ static enum sf_err read_columns(const struct giving *g, uint32_t granule, struct
                                                  g->see->is_node ? *g->see->is_node : NULL, &tmp,
                                                  &c, why);
     if (!err && !g->see->columns(g->see->arg, g->want->is_series, &c))
-        err = too_many(why);
+        err = profile_details_too_many(why);
     return err;
 }
 
@@ -187,13 +191,13 @@ static enum sf_err read_costs(const struct giving *g, uint32_t granule, struct s
                                                      *g->see->is_node, g->want->is_series, &tmp,
                                                      &costs, &n, out_is_told, why);
     if (!err && *out_is_told && !g->see->costs(g->see->arg, costs, n))
-        err = too_many(why);
+        err = profile_details_too_many(why);
     return err;
 }
 
 /* A granule whose rows are all meant. */
-static enum sf_err read_all(const struct giving *g, uint32_t granule, struct sf_arena tmp,
-                            struct sf_why *why)
+static enum sf_err profile_details_read_all(const struct giving *g, uint32_t granule,
+                                            struct sf_arena tmp, struct sf_why *why)
 {
     bool is_told = false;
     enum sf_err err = SF_OK;
@@ -202,8 +206,8 @@ static enum sf_err read_all(const struct giving *g, uint32_t granule, struct sf_
     return err || is_told ? err : read_columns(g, granule, tmp, why);
 }
 
-static enum sf_err read_rows(const struct giving *g, uint32_t granule, struct sf_arena tmp,
-                             struct sf_why *why)
+static enum sf_err profile_details_read_rows(const struct giving *g, uint32_t granule,
+                                             struct sf_arena tmp, struct sf_why *why)
 {
     const struct sf_profile_read_source *s = g->s;
     const struct sf_profile_detail *d;
@@ -211,15 +215,16 @@ static enum sf_err read_rows(const struct giving *g, uint32_t granule, struct sf
     enum sf_err err = sf_profile_samples_granule(s->reader, s->number, &s->places, granule, &tmp,
                                                  &d, &n, why);
     for (uint32_t k = 0; !err && k < n; k++) {
-        if (!give(g, &d[k]))
-            err = too_many(why);
+        if (!profile_details_give(g, &d[k]))
+            err = profile_details_too_many(why);
     }
     return err;
 }
 
-static enum sf_err read_granules(struct sf_profile_walk *w, struct sf_profile_read_source *s,
-                                 const struct sf_profile_want *want, const struct giving *g,
-                                 struct sf_why *why)
+static enum sf_err profile_details_read_granules(struct sf_profile_walk *w,
+                                                 struct sf_profile_read_source *s,
+                                                 const struct sf_profile_want *want,
+                                                 const struct giving *g, struct sf_why *why)
 {
     enum sf_err err = sf_profile_read_source_places(w, s, why);
     bool *is_marked;
@@ -228,7 +233,7 @@ static enum sf_err read_granules(struct sf_profile_walk *w, struct sf_profile_re
     is_marked = sf_arena_new_n(&w->scratch, s->places.n_granules, sizeof(*is_marked));
     if (!is_marked)
         return sf_fail(why, SF_ERR_LIMIT, "query: no room for a list of granules");
-    err = mark_ids(w, s, want, is_marked, why);
+    err = profile_details_mark_ids(w, s, want, is_marked, why);
     if ((want->n_spans == 0 && want->n_traces == 0) || (want->has_untagged && want->process))
         mark_rest(s, want, is_marked);
     if (err || !memchr(is_marked, 1, s->places.n_granules))
@@ -240,31 +245,32 @@ static enum sf_err read_granules(struct sf_profile_walk *w, struct sf_profile_re
         if (!is_marked[i])
             continue;
         err = g->see->columns && is_all_meant(s, want, &s->places.granules[i])
-                  ? read_all(g, i, w->scratch, why)
-                  : read_rows(g, i, w->scratch, why);
+                  ? profile_details_read_all(g, i, w->scratch, why)
+                  : profile_details_read_rows(g, i, w->scratch, why);
         if (!err)
             err = sf_profile_read_check(w, why);
     }
     return err;
 }
 
-static enum sf_err read_set(struct sf_profile_walk *w, struct sf_profile_read_source *s,
-                            const struct giving *g, struct sf_why *why)
+static enum sf_err profile_details_read_set(struct sf_profile_walk *w,
+                                            struct sf_profile_read_source *s,
+                                            const struct giving *g, struct sf_why *why)
 {
     bool has_begun = false;
     enum sf_err err = SF_OK;
     for (uint32_t i = 0; !err && i < s->set->n_details; i++) {
         struct sf_profile_detail d = s->set->details[i];
         d.series = s->set->rows[d.series].series;
-        if (!is_wanted(s, g->want, &d))
+        if (!profile_details_is_wanted(s, g->want, &d))
             continue;
         if (!has_begun)
             err = g->see->begin(g->see->arg, w, s, g->want->is_series, why);
         if (err == SF_ERR_NOT_FOUND)
             return SF_OK;
         has_begun = true;
-        if (!err && !give(g, &d))
-            err = too_many(why);
+        if (!err && !profile_details_give(g, &d))
+            err = profile_details_too_many(why);
     }
     return err;
 }
@@ -274,7 +280,8 @@ enum sf_err sf_profile_details_each(struct sf_profile_walk *w, struct sf_profile
                                     const struct sf_profile_see *see, struct sf_why *why)
 {
     struct giving g = {s, want, see};
-    return s->set ? read_set(w, s, &g, why) : read_granules(w, s, want, &g, why);
+    return s->set ? profile_details_read_set(w, s, &g, why)
+                  : profile_details_read_granules(w, s, want, &g, why);
 }
 
 enum sf_err sf_profile_details_ask(struct sf_profile_walk *w, struct sf_profile_read_source *s,

@@ -26,7 +26,7 @@ struct merging {
 /* A stack comes once in every slot of a day: values are summed by node first, and each node is
  * looked up in the answer's tree once. A sum that does not fit goes there as it is, which marks the
  * tree. */
-static void add(struct merging *m, uint32_t node, int64_t value)
+static void profile_flame_add(struct merging *m, uint32_t node, int64_t value)
 {
     int64_t sum;
     if (!__builtin_add_overflow(m->sums[node], value, &sum)) {
@@ -37,7 +37,7 @@ static void add(struct merging *m, uint32_t node, int64_t value)
     m->sums[node] = value;
 }
 
-static void add_sums(struct merging *m, uint32_t n_nodes)
+static void profile_flame_add_sums(struct merging *m, uint32_t n_nodes)
 {
     for (uint32_t i = 0; i < n_nodes; i++) {
         if (m->sums[i])
@@ -46,7 +46,7 @@ static void add_sums(struct merging *m, uint32_t n_nodes)
 }
 
 /* All rows of the chunk, some, or none? */
-static unsigned count_rows(const struct merging *m, const struct sf_profile_chunk *c)
+static unsigned profile_flame_count_rows(const struct merging *m, const struct sf_profile_chunk *c)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < c->n_rows; i++)
@@ -84,8 +84,9 @@ static enum sf_err merge_block(struct merging *m, struct sf_profile_walk *w,
     for (uint32_t i = 0; !err && i < s->places.n_chunks; i++) {
         const struct sf_profile_chunk *c = &s->places.chunks[i];
         bool is_alone = sf_profile_chunk_is_alone(&s->places, i);
-        unsigned rows = m->is_series[c->series] && (!c->is_rollup || is_alone) ? count_rows(m, c)
-                                                                               : 0;
+        unsigned rows = m->is_series[c->series] && (!c->is_rollup || is_alone)
+                            ? profile_flame_count_rows(m, c)
+                            : 0;
         struct sf_arena tmp;
         const struct sf_profile_entry *e;
         size_t n = 0;
@@ -101,7 +102,7 @@ static enum sf_err merge_block(struct merging *m, struct sf_profile_walk *w,
             err = sf_profile_samples_chunk(s->reader, s->number, c, &held, &tmp, &e, &n, why);
         for (size_t k = 0; !err && k < n; k++) {
             if (rows == 2 || m->is_row[e[k].row])
-                add(m, e[k].node, e[k].value);
+                profile_flame_add(m, e[k].node, e[k].value);
         }
         if (!err)
             err = sf_profile_read_check(w, why);
@@ -113,7 +114,7 @@ static void merge_set(struct merging *m, const struct sf_profile_set *set)
 {
     for (uint32_t i = 0; i < set->n_entries; i++) {
         if (m->is_row[set->entries[i].row])
-            add(m, set->entries[i].node, set->entries[i].value);
+            profile_flame_add(m, set->entries[i].node, set->entries[i].value);
     }
 }
 
@@ -148,7 +149,7 @@ static enum sf_err merge_aggregate(struct merging *m, struct sf_profile_walk *w,
     else
         err = merge_block(m, w, s, why);
     if (!err)
-        add_sums(m, s->symbols.n_nodes);
+        profile_flame_add_sums(m, s->symbols.n_nodes);
     return err;
 }
 

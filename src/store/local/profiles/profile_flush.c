@@ -132,9 +132,9 @@ static enum sf_err write_sets(struct sf_profile_block_writer *w, struct sf_profi
     return err;
 }
 
-static enum sf_err write_block(struct sf_local *l, const struct sf_profile_plan *p,
-                               struct sf_profile_block_options *o, struct sf_block_row *row,
-                               struct sf_why *why)
+static enum sf_err profile_flush_write_block(struct sf_local *l, const struct sf_profile_plan *p,
+                                             struct sf_profile_block_options *o,
+                                             struct sf_block_row *row, struct sf_why *why)
 {
     struct sf_file file = SF_FILE_NONE;
     struct sf_profile_block_writer *w = NULL;
@@ -205,7 +205,7 @@ enum sf_err sf_profile_flush_write(struct sf_local *l, const struct sf_profile_f
             .n_dup_hashes = first + i == 0 ? n_dups : 0, /* once, in the first block of a flush */
         };
         memcpy(o.info.store_uuid, l->uuid, 16);
-        err = write_block(l, &plan->list[i], &o, &row, why);
+        err = profile_flush_write_block(l, &plan->list[i], &o, &row, why);
         if (!err)
             io->rows[io->n++] = row;
     }

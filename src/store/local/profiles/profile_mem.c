@@ -45,7 +45,7 @@ void sf_profile_mem_unref(struct sf_profile_mem *m)
     sf_heap_free(m);
 }
 
-static bool grow(struct sf_profile_mem *m)
+static bool profile_mem_grow(struct sf_profile_mem *m)
 {
     uint32_t sets = m->cap_sets, marks = sets, is_touched = sets;
     return sf_list_room(&m->sets, m->n_sets, &sets, 32) &&
@@ -55,12 +55,12 @@ static bool grow(struct sf_profile_mem *m)
 }
 
 /* The set of a service, made when there is none; marked when this request touches it first. */
-static struct sf_profile_set *find_set(struct sf_profile_mem *m, uint32_t tenant, sf_str service,
-                                       struct sf_arena scratch)
+static struct sf_profile_set *profile_mem_find_set(struct sf_profile_mem *m, uint32_t tenant,
+                                                   sf_str service, struct sf_arena scratch)
 {
     char *key = sf_arena_raw(&scratch, service.len + sizeof(tenant), 16);
     uint32_t place;
-    if (!key || !grow(m))
+    if (!key || !profile_mem_grow(m))
         return NULL;
     memcpy(key, &tenant, sizeof(tenant));
     if (service.len)
@@ -114,7 +114,7 @@ enum sf_err sf_profile_mem_add(struct sf_profile_mem *m, const struct sf_batch *
         last = p->series[i].service;
         if (i && !is_new_service(p, i))
             continue;
-        s = find_set(m, b->log.tenant, last, scratch);
+        s = profile_mem_find_set(m, b->log.tenant, last, scratch);
         err = s ? sf_profile_set_add(s, &map, p, index, scratch, why)
                 : sf_fail(why, SF_ERR_NOMEM, "store: no memory for profiles");
     }

@@ -56,7 +56,7 @@ static bool note_output(struct sf_profile_merging *w, uint32_t tenant, int64_t w
     return true;
 }
 
-static enum sf_err plan(struct sf_profile_merging *w, struct sf_why *why)
+static enum sf_err profile_merge_plan(struct sf_profile_merging *w, struct sf_why *why)
 {
     static const sf_trace_id NO_TRACE = {{0}};
     for (size_t i = 0; i < w->n_entered; i++) {
@@ -82,7 +82,8 @@ static enum sf_err plan(struct sf_profile_merging *w, struct sf_why *why)
 
 /* ---- an output ---- */
 
-static int compare_services(const struct sf_profile_service *x, const struct sf_profile_service *y)
+static int profile_merge_compare_services(const struct sf_profile_service *x,
+                                          const struct sf_profile_service *y)
 {
     if (x->tenant != y->tenant)
         return x->tenant < y->tenant ? -1 : 1;
@@ -102,12 +103,13 @@ static uint32_t next_service(struct sf_profile_merging *w, const struct sf_merge
                 (in->is_wanted && !in->is_wanted[in->at])))
             in->at++;
         if (in->at < in->n_services &&
-            (!least || compare_services(&in->services[in->at], least) < 0))
+            (!least || profile_merge_compare_services(&in->services[in->at], least) < 0))
             least = &in->services[in->at];
     }
     for (size_t i = 0; least && i < w->n_entered; i++) {
         struct sf_merge_input *in = &w->inputs[i];
-        if (in->at < in->n_services && compare_services(&in->services[in->at], least) == 0)
+        if (in->at < in->n_services &&
+            profile_merge_compare_services(&in->services[in->at], least) == 0)
             parts[n++] = (struct sf_merge_part){.in = in, .service = in->at++};
     }
     *out = least;
@@ -115,8 +117,9 @@ static uint32_t next_service(struct sf_profile_merging *w, const struct sf_merge
 }
 
 /* When a service was written: by then all of it was held. */
-static void count_memory(struct sf_profile_merging *w, const struct sf_profile_set *set,
-                         const struct sf_profile_block_writer *to)
+static void profile_merge_count_memory(struct sf_profile_merging *w,
+                                       const struct sf_profile_set *set,
+                                       const struct sf_profile_block_writer *to)
 {
     size_t len = sf_arena_used(&w->arena) + sf_arena_used(&w->thinning.arena) + w->streams_len +
                  w->gathered_len + sf_profile_block_writer_memory(to) +
@@ -145,7 +148,7 @@ static enum sf_err write_services(struct sf_profile_merging *w, const struct sf_
         w->streams_len = w->gathered_len = 0;
         s.set = sf_profile_set_new(me->tenant, me->name);
         err = s.set ? sf_profile_merge_service_write(&s, to, why) : sf_profile_merge_no_memory(why);
-        count_memory(w, s.set, to);
+        profile_merge_count_memory(w, s.set, to);
         sf_profile_set_free(s.set);
     }
     sf_heap_free(parts);
@@ -157,9 +160,9 @@ static bool is_by_pins(const struct sf_merge *m)
     return m->details == SF_DETAILS_PINNED || m->details == SF_DETAILS_PINNED_ALONE;
 }
 
-static enum sf_err write_output(struct sf_profile_merging *w, size_t number,
-                                const uint64_t *sources, const uint64_t *dups, size_t n_dups,
-                                struct sf_why *why)
+static enum sf_err profile_merge_write_output(struct sf_profile_merging *w, size_t number,
+                                              const uint64_t *sources, const uint64_t *dups,
+                                              size_t n_dups, struct sf_why *why)
 {
     struct sf_local *l = w->l;
     const struct sf_merge_output *o = &w->outputs[number];
@@ -234,7 +237,7 @@ static enum sf_err write_output(struct sf_profile_merging *w, size_t number,
 }
 
 /* Request hashes of inputs young enough to matter move on with the rows. */
-static uint64_t *collect_dups(const struct sf_profile_merging *w, size_t *out_n)
+static uint64_t *profile_merge_collect_dups(const struct sf_profile_merging *w, size_t *out_n)
 {
     int64_t since = sf_local_wall_ns(w->l) - 600 * SF_NS_PER_S;
     uint64_t *all;
@@ -258,11 +261,11 @@ static uint64_t *collect_dups(const struct sf_profile_merging *w, size_t *out_n)
     return all;
 }
 
-static enum sf_err write_all(struct sf_profile_merging *w, struct sf_why *why)
+static enum sf_err profile_merge_write_all(struct sf_profile_merging *w, struct sf_why *why)
 {
     uint64_t *sources = sf_heap_new_n(w->m->n_inputs + 1, sizeof(*sources));
     size_t n_dups = 0;
-    uint64_t *dups = collect_dups(w, &n_dups);
+    uint64_t *dups = profile_merge_collect_dups(w, &n_dups);
     enum sf_err err = SF_OK;
     w->done.rows = sf_heap_new_n(w->n_outputs + 1, sizeof(*w->done.rows));
     if (!sources || !dups || !w->done.rows)
@@ -276,13 +279,13 @@ static enum sf_err write_all(struct sf_profile_merging *w, struct sf_why *why)
     w->l->next_flush++;
     sf_mutex_unlock(&w->l->number_lock);
     for (size_t i = 0; !err && i < w->n_outputs; i++)
-        err = write_output(w, i, sources, dups, n_dups, why);
+        err = profile_merge_write_output(w, i, sources, dups, n_dups, why);
     sf_heap_free(sources);
     sf_heap_free(dups);
     return err;
 }
 
-static enum sf_err enter_all(struct sf_profile_merging *w, struct sf_why *why)
+static enum sf_err profile_merge_enter_all(struct sf_profile_merging *w, struct sf_why *why)
 {
     w->inputs = sf_heap_new_n(w->m->n_inputs + 1, sizeof(*w->inputs));
     if (!w->inputs)
@@ -325,15 +328,15 @@ enum sf_err sf_profile_merge_run(struct sf_local *l, const struct sf_merge *merg
     if (!err && !sf_arena_init(&w.arena, ARENA_CAP))
         err = sf_profile_merge_no_memory(why);
     if (!err)
-        err = enter_all(&w, why);
+        err = profile_merge_enter_all(&w, why);
     if (!err && is_by_pins(merge))
         err = load_pins(&w, why);
     if (!err)
-        err = plan(&w, why);
+        err = profile_merge_plan(&w, why);
     if (!err && w.n_outputs > UINT16_MAX)
         err = sf_profile_merge_no_room(why);
     if (!err)
-        err = write_all(&w, why);
+        err = profile_merge_write_all(&w, why);
     if (err)
         sf_merge_result_discard(l, &w.done);
     else

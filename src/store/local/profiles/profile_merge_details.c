@@ -55,7 +55,8 @@ static bool is_left_out(struct sf_service_merge *s, const struct sf_merge_part *
 }
 
 /* Reads on until a granule has rows for us, or none is left. */
-static enum sf_err fill(const struct details *d, struct stream *x, struct sf_why *why)
+static enum sf_err profile_merge_details_fill(const struct details *d, struct stream *x,
+                                              struct sf_why *why)
 {
     const struct sf_merge_part *p = x->p;
     struct sf_service_merge *s = d->s;
@@ -93,7 +94,8 @@ static const struct sf_profile_detail *head_of(const struct stream *x)
 }
 
 /* The stream whose next row is the least, and the one after it; NULL: none. */
-static struct stream *least(const struct details *d, const struct stream **out_next)
+static struct stream *profile_merge_details_least(const struct details *d,
+                                                  const struct stream **out_next)
 {
     struct stream *best = NULL;
     const struct stream *next = NULL;
@@ -118,8 +120,8 @@ static enum sf_err write_process(struct details *d, struct sf_why *why)
     struct stream *x;
     enum sf_err err = SF_OK;
     for (uint32_t i = 0; !err && i < d->n_streams; i++)
-        err = fill(d, &d->streams[i], why);
-    while (!err && (x = least(d, &next))) {
+        err = profile_merge_details_fill(d, &d->streams[i], why);
+    while (!err && (x = profile_merge_details_least(d, &next))) {
         uint32_t from = x->at++;
         /* Inputs are hours that follow each other, so runs are long. */
         while (x->at < x->n &&
@@ -127,13 +129,13 @@ static enum sf_err write_process(struct details *d, struct sf_why *why)
             x->at++;
         err = sf_profile_details_encode_row(d->to, x->rows + from, x->at - from, why);
         if (!err && x->at == x->n)
-            err = fill(d, x, why);
+            err = profile_merge_details_fill(d, x, why);
     }
     return err;
 }
 
 /* A stream for each input that knows the process. */
-static void open_streams(struct details *d)
+static void profile_merge_details_open_streams(struct details *d)
 {
     d->n_streams = 0;
     for (uint32_t i = 0; i < d->s->n_parts; i++) {
@@ -169,7 +171,7 @@ enum sf_err sf_profile_merge_details(struct sf_service_merge *s, struct sf_profi
     }
     for (uint32_t i = 0; !err && i <= s->t.n_processes; i++) {
         d.process = i ? i - 1 : SF_NONE;
-        open_streams(&d);
+        profile_merge_details_open_streams(&d);
         err = write_process(&d, why);
     }
     for (uint32_t i = 0; d.rooms && i < s->n_parts; i++)

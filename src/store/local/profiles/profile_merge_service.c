@@ -19,14 +19,15 @@ struct origin { /* of a row of the output */
 
 /* ---- tables ---- */
 
-static int by_number(const void *a, const void *b)
+static int profile_merge_service_by_number(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return x < y ? -1 : x > y;
 }
 
-static bool find_windows(const struct sf_profile_merging *w, struct sf_merge_part *p,
-                         uint32_t n_rows, struct sf_arena *a)
+static bool profile_merge_service_find_windows(const struct sf_profile_merging *w,
+                                               struct sf_merge_part *p, uint32_t n_rows,
+                                               struct sf_arena *a)
 {
     uint32_t n = 0;
     p->windows = sf_arena_new_n(a, (size_t)n_rows + 1, sizeof(*p->windows));
@@ -38,7 +39,7 @@ static bool find_windows(const struct sf_profile_merging *w, struct sf_merge_par
             p->windows[n++] = window;
     }
     if (n)
-        qsort(p->windows, n, sizeof(*p->windows), by_number);
+        qsort(p->windows, n, sizeof(*p->windows), profile_merge_service_by_number);
     for (uint32_t i = 0; i < n; i++) {
         if (p->n_windows == 0 || p->windows[p->n_windows - 1] != p->windows[i])
             p->windows[p->n_windows++] = p->windows[i];
@@ -82,7 +83,7 @@ static enum sf_err join_part(struct sf_service_merge *s, struct sf_merge_part *p
     p->process_map = sf_arena_new_n(a, (size_t)me->n_processes + 1, sizeof(uint32_t));
     p->row_map = sf_arena_new_n(a, (size_t)me->n_rows + 1, sizeof(uint32_t));
     if (!p->node_map || !p->series_map || !p->process_map || !p->row_map ||
-        !find_windows(s->w, p, me->n_rows, a))
+        !profile_merge_service_find_windows(s->w, p, me->n_rows, a))
         return sf_profile_merge_no_room(why);
     tmp = *a;
     err = sf_profile_merge_blame(
@@ -98,7 +99,7 @@ static enum sf_err join_part(struct sf_service_merge *s, struct sf_merge_part *p
     return err ? err : join_threads(s, p, why);
 }
 
-static int by_series(const void *a, const void *b)
+static int profile_merge_service_by_series(const void *a, const void *b)
 {
     const struct origin *x = a, *y = b;
     if (x->series != y->series)
@@ -131,7 +132,7 @@ static bool *find_hidden(const struct sf_service_merge *s, const struct sf_merge
 }
 
 /* The rows of this output, in order. */
-static enum sf_err order_rows(struct sf_service_merge *s, struct sf_why *why)
+static enum sf_err profile_merge_service_order_rows(struct sf_service_merge *s, struct sf_why *why)
 {
     struct sf_arena tmp;
     struct origin *list;
@@ -160,7 +161,7 @@ static enum sf_err order_rows(struct sf_service_merge *s, struct sf_why *why)
         }
     }
     if (n)
-        qsort(list, n, sizeof(*list), by_series);
+        qsort(list, n, sizeof(*list), profile_merge_service_by_series);
     for (uint32_t i = 0; i < n; i++) {
         s->rows[i] = *list[i].row;
         s->rows[i].series = list[i].series;
@@ -176,7 +177,7 @@ static enum sf_err order_rows(struct sf_service_merge *s, struct sf_why *why)
 
 /* ---- samples ---- */
 
-static int by_row(const void *a, const void *b)
+static int profile_merge_service_by_row(const void *a, const void *b)
 {
     const struct sf_merge_ref *x = a, *y = b;
     if (x->row != y->row)
@@ -205,7 +206,7 @@ static enum sf_err order_chunks(struct sf_service_merge *s, struct sf_why *why)
         }
     }
     if (s->n_refs)
-        qsort(s->refs, s->n_refs, sizeof(*s->refs), by_row);
+        qsort(s->refs, s->n_refs, sizeof(*s->refs), profile_merge_service_by_row);
     return SF_OK;
 }
 
@@ -223,8 +224,9 @@ static int by_node(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-static enum sf_err gather_chunk(struct sf_service_merge *s, const struct sf_merge_ref *ref,
-                                struct gathered *g, struct sf_why *why)
+static enum sf_err profile_merge_service_gather_chunk(struct sf_service_merge *s,
+                                                      const struct sf_merge_ref *ref,
+                                                      struct gathered *g, struct sf_why *why)
 {
     const struct sf_merge_part *p = &s->parts[ref->part];
     struct sf_arena tmp = s->w->arena;
@@ -256,8 +258,9 @@ static bool is_old(const struct sf_service_merge *s, int64_t index_ns)
     return (sf_profile_slot(index_ns) + 1) * SF_PROFILE_SLOT_NS <= s->w->m->coarse_before_ns;
 }
 
-static enum sf_err write_samples(struct sf_service_merge *s, struct sf_profile_block_writer *to,
-                                 struct sf_why *why)
+static enum sf_err profile_merge_service_write_samples(struct sf_service_merge *s,
+                                                       struct sf_profile_block_writer *to,
+                                                       struct sf_why *why)
 {
     struct gathered g = {0};
     enum sf_err err = order_chunks(s, why);
@@ -267,7 +270,7 @@ static enum sf_err write_samples(struct sf_service_merge *s, struct sf_profile_b
         g.n = 0;
         g.is_coarse = is_old(s, s->rows[row].index_ns);
         while (!err && at < s->n_refs && s->refs[at].row < end)
-            err = gather_chunk(s, &s->refs[at++], &g, why);
+            err = profile_merge_service_gather_chunk(s, &s->refs[at++], &g, why);
         if (err || g.n == 0)
             continue;
         qsort(g.list, g.n, sizeof(*g.list), by_node);
@@ -287,7 +290,7 @@ enum sf_err sf_profile_merge_service_write(struct sf_service_merge *s,
     for (uint32_t i = 0; !err && i < s->n_parts; i++)
         err = join_part(s, &s->parts[i], why);
     if (!err)
-        err = order_rows(s, why);
+        err = profile_merge_service_order_rows(s, why);
     if (err || s->t.n_rows == 0)
         return err;
     if (!sf_profile_set_tables_symbols(s->set, &s->w->arena, &s->t.symbols) ||
@@ -298,7 +301,7 @@ enum sf_err sf_profile_merge_service_write(struct sf_service_merge *s,
         return sf_profile_merge_no_room(why);
     err = sf_profile_block_writer_begin(to, &s->t, why);
     if (!err && s->w->m->details != SF_DETAILS_PINNED_ALONE)
-        err = write_samples(s, to, why);
+        err = profile_merge_service_write_samples(s, to, why);
     if (!err && s->w->m->details != SF_DETAILS_NONE)
         err = sf_profile_merge_details(s, to, why);
     return err ? err : sf_profile_block_writer_end(to, why);

@@ -17,7 +17,7 @@ struct held {
     uint64_t slot;   /* samples of ten minutes: adds up where inputs are of the same time */
 };
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t profile_merge_size_least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -35,7 +35,7 @@ static enum sf_err measure_service(const struct sf_profile_block_reader *r, uint
     uint32_t n_services;
     const struct sf_profile_service *me = &sf_profile_block_reader_services(r,
                                                                             &n_services)[service];
-    uint64_t n_ids = 0, n_rows = least(me->n_details, SF_PROFILE_GRANULE_ROWS);
+    uint64_t n_ids = 0, n_rows = profile_merge_size_least(me->n_details, SF_PROFILE_GRANULE_ROWS);
     struct sf_profile_places places;
     enum sf_err err = sf_profile_tables_decode_places(r, service, &scratch, &places, why);
     if (err)
@@ -48,12 +48,13 @@ static enum sf_err measure_service(const struct sf_profile_block_reader *r, uint
                   sf_profile_block_reader_symbols_len(r, service) * SYMBOL_TIMES +
                   (uint64_t)me->n_rows * ROW_LEN + n_ids * ID_LEN +
                   n_rows * sizeof(struct sf_profile_detail);
-    out->slot = least(me->n_entries, UINT32_MAX) / slots_of(me) * ENTRY_LEN;
+    out->slot = profile_merge_size_least(me->n_entries, UINT32_MAX) / slots_of(me) * ENTRY_LEN;
     return SF_OK;
 }
 
 /* Of the largest service of a run; a block never changes, so it is measured once. */
-static enum sf_err measure(struct sf_run *run, struct sf_arena scratch, struct held *out)
+static enum sf_err profile_merge_size_measure(struct sf_run *run, struct sf_arena scratch,
+                                              struct held *out)
 {
     const struct sf_profile_block_reader *r;
     struct held most = {0};
@@ -93,7 +94,7 @@ size_t sf_profile_merge_size_take(struct sf_local *l, struct sf_run *const *inpu
         return 1;
     while (taken < n) {
         struct held one;
-        if (measure(inputs[taken], scratch, &one))
+        if (profile_merge_size_measure(inputs[taken], scratch, &one))
             break; /* the merge will say why */
         tables += one.tables;
         slot = split == SF_SPLIT_HOUR ? slot + one.slot : one.slot > slot ? one.slot : slot;

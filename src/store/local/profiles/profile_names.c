@@ -9,7 +9,7 @@ struct unnamed_place { /* and what in the answer it belongs to */
     uint32_t owner;
 };
 
-static int by_file(const void *a, const void *b)
+static int profile_names_by_file(const void *a, const void *b)
 {
     const struct unnamed_place *x = a, *y = b;
     int order = sf_str_cmp(x->u.build_id, y->u.build_id);
@@ -19,15 +19,16 @@ static int by_file(const void *a, const void *b)
 }
 
 /* Sorted by file, as the namer requires. NULL: no memory. */
-static struct sf_named *ask(struct sf_local *l, struct sf_query_ctx *q, struct unnamed_place *list,
-                            uint32_t n, int64_t deadline_ns, struct sf_arena *to)
+static struct sf_named *profile_names_ask(struct sf_local *l, struct sf_query_ctx *q,
+                                          struct unnamed_place *list, uint32_t n,
+                                          int64_t deadline_ns, struct sf_arena *to)
 {
     struct sf_unnamed *asked = sf_arena_new_n(to, n + 1u, sizeof(*asked));
     struct sf_named *named = sf_arena_new_n(to, n + 1u, sizeof(*named));
     struct sf_naming uncounted = {0};
     if (!asked || !named)
         return NULL;
-    qsort(list, n, sizeof(*list), by_file);
+    qsort(list, n, sizeof(*list), profile_names_by_file);
     for (uint32_t i = 0; i < n; i++)
         asked[i] = list[i].u;
     l->config.namer->find(l->config.namer, q->tenants, q->n_tenants, asked, n, deadline_ns, to,
@@ -101,7 +102,7 @@ static enum sf_err name_tree(struct sf_local *l, struct sf_query_ctx *q, int64_t
     if (!list || !by_frame)
         return sf_no_room(why, "the answer");
     (void)list_frames(tree, list);
-    found = ask(l, q, list, n, deadline_ns, to);
+    found = profile_names_ask(l, q, list, n, deadline_ns, to);
     if (!found)
         return sf_no_room(why, "the answer");
     for (uint32_t i = 0; i < n; i++) {
@@ -165,7 +166,7 @@ enum sf_err sf_profile_names_test(struct sf_profile_walk *w, const struct sf_pro
             list[n++] = (struct unnamed_place){
                 {y->strings[y->modules[l->module].build_id], l->addr}, i};
     }
-    found = ask(w->l, w->q, list, n, 0, &w->scratch);
+    found = profile_names_ask(w->l, w->q, list, n, 0, &w->scratch);
     if (!found)
         return sf_no_room(why, "the answer");
     for (uint32_t i = 0; i < n; i++) {

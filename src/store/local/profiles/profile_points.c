@@ -23,8 +23,8 @@ struct summing {
     uint32_t n, cap;
 };
 
-static bool group_of(struct summing *x, const struct sf_profile_series *s, struct sf_buf *key,
-                     uint32_t *out)
+static bool profile_points_group_of(struct summing *x, const struct sf_profile_series *s,
+                                    struct sf_buf *key, uint32_t *out)
 {
     sf_buf_reset(key);
     for (size_t i = 0; i < x->n_keys; i++) {
@@ -38,7 +38,7 @@ static bool group_of(struct summing *x, const struct sf_profile_series *s, struc
 /* Steps end at from, from + step, ...: a profile counts where its start lies in (end - step, end].
  * What comes after the last of these counts there, or at the end of the range, so that all points
  * are the range. */
-static int64_t step_of(const struct summing *x, int64_t start_ns)
+static int64_t profile_points_step_of(const struct summing *x, int64_t start_ns)
 {
     const struct sf_prof_query *q = x->query;
     int64_t from = q->grid_ns ? q->grid_ns : q->from_ns, since = sf_sub_sat_i64(start_ns, from);
@@ -56,7 +56,7 @@ static int64_t step_of(const struct summing *x, int64_t start_ns)
     return from + (steps < most ? steps : most) * x->step_ns;
 }
 
-static int by_time(const void *a, const void *b)
+static int profile_points_by_time(const void *a, const void *b)
 {
     const struct sf_prof_point *x = a, *y = b;
     if (x->group != y->group)
@@ -64,14 +64,14 @@ static int by_time(const void *a, const void *b)
     return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-static uint32_t settle(struct sf_prof_point *list, uint32_t n, bool is_joining)
+static uint32_t profile_points_settle(struct sf_prof_point *list, uint32_t n, bool is_joining)
 {
     uint32_t n_out = 0;
     if (n)
-        qsort(list, n, sizeof(*list), by_time);
+        qsort(list, n, sizeof(*list), profile_points_by_time);
     for (uint32_t i = 0; i < n; i++) {
         struct sf_prof_point *last = n_out ? &list[n_out - 1] : NULL;
-        if (!is_joining || !last || by_time(last, &list[i]) != 0) {
+        if (!is_joining || !last || profile_points_by_time(last, &list[i]) != 0) {
             list[n_out++] = list[i];
             continue;
         }
@@ -94,11 +94,11 @@ static uint32_t settle(struct sf_prof_point *list, uint32_t n, bool is_joining)
 
 enum { MAX_POINTS = 1 << 22 };
 
-static bool make_room(struct summing *x)
+static bool profile_points_make_room(struct summing *x)
 {
     if (x->n < x->cap)
         return true;
-    x->n = settle(x->points, x->n, x->step_ns > 0);
+    x->n = profile_points_settle(x->points, x->n, x->step_ns > 0);
     if (x->cap && x->n <= x->cap / 2)
         return true;
     return sf_list_room_max(&x->points, x->cap, &x->cap, 1024, MAX_POINTS);
@@ -112,7 +112,7 @@ static struct sf_prof_point point_of(const struct summing *x,
     const struct sf_process *process = row->process == SF_NONE ? NULL : &s->processes[row->process];
     struct sf_prof_point p = {
         .group = group,
-        .time_ns = step_of(x, sf_profile_source_start(s, i)),
+        .time_ns = profile_points_step_of(x, sf_profile_source_start(s, i)),
         .duration_ns = row->duration_ns,
         .process = process ? sf_process_hash(s->service, process->key) : 0,
         .value = value,
@@ -130,8 +130,8 @@ static struct sf_prof_point point_of(const struct summing *x,
     return p;
 }
 
-static enum sf_err see(void *arg, struct sf_profile_walk *w, struct sf_profile_read_source *s,
-                       struct sf_why *why)
+static enum sf_err profile_points_see(void *arg, struct sf_profile_walk *w,
+                                      struct sf_profile_read_source *s, struct sf_why *why)
 {
     struct summing *x = arg;
     struct sf_buf key = {0};
@@ -142,7 +142,7 @@ static enum sf_err see(void *arg, struct sf_profile_walk *w, struct sf_profile_r
     for (uint32_t i = 0; !err && i < s->n_series; i++) {
         groups[i] = SF_NONE;
         if (sf_profile_select_is(&x->select, &s->series[i]) &&
-            !group_of(x, &s->series[i], &key, &groups[i]))
+            !profile_points_group_of(x, &s->series[i], &key, &groups[i]))
             err = sf_no_memory(why, "a time series");
     }
     if (!err && x->query->stacks)
@@ -154,7 +154,7 @@ static enum sf_err see(void *arg, struct sf_profile_walk *w, struct sf_profile_r
         if (groups[row->series] == SF_NONE || s->series[row->series].flags & SF_PROFILE_REQUEST ||
             !sf_profile_read_source_is_asked(x->query, w->q, s, i))
             continue;
-        if (!make_room(x)) {
+        if (!profile_points_make_room(x)) {
             err = sf_fail(why, SF_ERR_LIMIT, "query: too many points; ask for longer steps");
             break;
         }
@@ -223,9 +223,9 @@ enum sf_err sf_profile_points_read(struct sf_store *store, const struct sf_prof_
     if (query->stacks && w.l->config.namer)
         err = load_names(store, query, q, why);
     if (!err)
-        err = sf_profile_read_run(&w, see, &x, why);
+        err = sf_profile_read_run(&w, profile_points_see, &x, why);
     if (!err) {
-        x.n = settle(x.points, x.n, step_ns > 0);
+        x.n = profile_points_settle(x.points, x.n, step_ns > 0);
         points = sf_arena_new_n(q->req, (size_t)x.n + 1, sizeof(*points));
         if (!points || !take_groups(&x, q->req, &answer.groups))
             err = sf_fail(why, SF_ERR_LIMIT, "query: the time series does not fit its memory");

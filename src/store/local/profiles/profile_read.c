@@ -22,7 +22,7 @@ struct seen { /* one moment of the store */
 typedef enum sf_err see_fn(void *arg, struct sf_profile_walk *w, struct sf_profile_read_source *s,
                            struct sf_why *why);
 
-static bool take(struct sf_local *l, struct seen *s)
+static bool profile_read_take(struct sf_local *l, struct seen *s)
 {
     size_t n = 1 + l->n_lent;
     sf_mutex_lock(&l->prof_lock);
@@ -43,7 +43,7 @@ static bool take(struct sf_local *l, struct seen *s)
     return s->mems != NULL;
 }
 
-static void give_back(struct seen *s)
+static void profile_read_give_back(struct seen *s)
 {
     for (size_t i = 0; i < s->n_mems; i++)
         sf_profile_mem_unref(s->mems[i]);
@@ -61,12 +61,13 @@ static bool is_asked_tenant(const struct sf_query_ctx *q, uint32_t tenant)
     return false;
 }
 
-static bool may_overlap(const struct sf_profile_walk *w, int64_t min_ns, int64_t max_ns)
+static bool profile_read_may_overlap(const struct sf_profile_walk *w, int64_t min_ns,
+                                     int64_t max_ns)
 {
     return (w->from_ns == 0 && w->to_ns == 0) || (min_ns <= w->to_ns && max_ns >= w->from_ns);
 }
 
-static bool is_asked(const struct sf_profile_walk *w, uint32_t tenant, sf_str service)
+static bool profile_read_is_asked(const struct sf_profile_walk *w, uint32_t tenant, sf_str service)
 {
     return is_asked_tenant(w->q, tenant) &&
            (!w->select || w->select->service.len == 0 || sf_str_eq(w->select->service, service));
@@ -92,8 +93,8 @@ static enum sf_err see_mem(struct sf_profile_walk *w, struct sf_profile_mem *m, 
     for (uint32_t i = 0; !err && i < m->n_sets; i++) {
         const struct sf_profile_set *set = m->sets[i];
         struct sf_profile_read_source s = {.set = set};
-        if (!set || set->n_rows == 0 || !is_asked(w, set->tenant, set->service) ||
-            !may_overlap(w, set->ts_min_ns, set->ts_max_ns))
+        if (!set || set->n_rows == 0 || !profile_read_is_asked(w, set->tenant, set->service) ||
+            !profile_read_may_overlap(w, set->ts_min_ns, set->ts_max_ns))
             continue;
         sf_arena_reset(&w->scratch);
         s.tenant = set->tenant;
@@ -113,12 +114,13 @@ static enum sf_err see_mem(struct sf_profile_walk *w, struct sf_profile_mem *m, 
 /* Blocks are most of what is read; what is in memory comes last and is quick. */
 static bool may_have(const struct sf_profile_walk *w, const struct sf_run *run)
 {
-    return may_overlap(w, run->row.ts_min_ns, run->row.ts_max_ns) &&
+    return profile_read_may_overlap(w, run->row.ts_min_ns, run->row.ts_max_ns) &&
            (!run->row.tenant || is_asked_tenant(w->q, run->row.tenant));
 }
 
-static enum sf_err check_pace(struct sf_profile_walk *w, const struct sf_run *run, uint64_t before,
-                              uint32_t n_done, uint32_t n, struct sf_why *why)
+static enum sf_err profile_read_check_pace(struct sf_profile_walk *w, const struct sf_run *run,
+                                           uint64_t before, uint32_t n_done, uint32_t n,
+                                           struct sf_why *why)
 {
     int64_t now_ns = sf_clock_mono_ns();
     w->pace.n_done = before + (uint64_t)((double)run->row.len * n_done / n);
@@ -145,8 +147,8 @@ static enum sf_err see_services(struct sf_profile_walk *w, struct sf_run *run,
                                            .n_series = services[i].n_series,
                                            .n_processes = services[i].n_processes,
                                            .tombstones = tombstones};
-        if (!is_asked(w, s.tenant, s.service) ||
-            !may_overlap(w, services[i].ts_min_ns, services[i].ts_max_ns))
+        if (!profile_read_is_asked(w, s.tenant, s.service) ||
+            !profile_read_may_overlap(w, services[i].ts_min_ns, services[i].ts_max_ns))
             continue;
         sf_arena_reset(&w->scratch);
         err = sf_profile_tables_decode_series(reader, i, &w->scratch, &s.series, &s.processes, why);
@@ -156,15 +158,15 @@ static enum sf_err see_services(struct sf_profile_walk *w, struct sf_run *run,
             err = sf_profile_read_check(w, why);
         w->q->stats.n_rows += services[i].n_entries;
         if (!err)
-            err = check_pace(w, run, before, i + 1, n, why);
+            err = profile_read_check_pace(w, run, before, i + 1, n, why);
     }
     w->pace.n_done = before + run->row.len;
     return err;
 }
 
-static enum sf_err see_block(struct sf_profile_walk *w, struct sf_run *run,
-                             const struct sf_snapshot *erased, see_fn *see, void *arg,
-                             struct sf_why *why)
+static enum sf_err profile_read_see_block(struct sf_profile_walk *w, struct sf_run *run,
+                                          const struct sf_snapshot *erased, see_fn *see, void *arg,
+                                          struct sf_why *why)
 {
     const struct sf_profile_block_reader *reader;
     const struct sf_tombstones *tombstones = NULL;
@@ -196,7 +198,7 @@ enum sf_err sf_profile_read_run(struct sf_profile_walk *w, see_fn *see, void *ar
 {
     struct seen s = {0};
     enum sf_err err = SF_OK;
-    if (!sf_arena_init(&w->scratch, SCRATCH_CAP) || !take(w->l, &s)) {
+    if (!sf_arena_init(&w->scratch, SCRATCH_CAP) || !profile_read_take(w->l, &s)) {
         sf_arena_done(&w->scratch);
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory to read profiles");
     }
@@ -205,10 +207,10 @@ enum sf_err sf_profile_read_run(struct sf_profile_walk *w, see_fn *see, void *ar
     for (size_t i = 0; i < s.blocks->n; i++)
         w->pace.n_all += may_have(w, s.blocks->runs[i]) ? s.blocks->runs[i]->row.len : 0;
     for (size_t i = 0; !err && i < s.blocks->n; i++)
-        err = see_block(w, s.blocks->runs[i], s.erased, see, arg, why);
+        err = profile_read_see_block(w, s.blocks->runs[i], s.erased, see, arg, why);
     for (size_t i = 0; !err && i < s.n_mems; i++)
         err = see_mem(w, s.mems[i], see, arg, why);
-    give_back(&s);
+    profile_read_give_back(&s);
     sf_arena_done(&w->scratch);
     sf_budget_query(&w->l->budget, &w->counted_len, 0, NULL);
     return err;
@@ -310,13 +312,13 @@ static bool is_single(const struct sf_prof_query *query, const struct sf_profile
     return false;
 }
 
-static bool is_in_range(const struct sf_prof_query *query, int64_t start_ns)
+static bool profile_read_is_in_range(const struct sf_prof_query *query, int64_t start_ns)
 {
     return start_ns >= query->from_ns && start_ns < query->to_ns;
 }
 
-static bool is_in_time(const struct sf_prof_query *query, struct sf_query_ctx *q,
-                       const struct sf_profile_read_source *s, uint32_t row)
+static bool profile_read_is_in_time(const struct sf_prof_query *query, struct sf_query_ctx *q,
+                                    const struct sf_profile_read_source *s, uint32_t row)
 {
     int64_t time_ns = s->rows[row].time_ns, start_ns = sf_profile_source_start(s, row);
     if (query->from_ns == 0 && query->to_ns == 0)
@@ -324,9 +326,9 @@ static bool is_in_time(const struct sf_prof_query *query, struct sf_query_ctx *q
     if (query->select == SF_PROF_OVERLAP)
         return time_ns <= query->to_ns &&
                sf_add_sat_i64(time_ns, s->rows[row].duration_ns) >= query->from_ns;
-    if (is_in_range(query, start_ns) != is_in_range(query, time_ns))
+    if (profile_read_is_in_range(query, start_ns) != profile_read_is_in_range(query, time_ns))
         q->is_exact = false;
-    return is_in_range(query, start_ns);
+    return profile_read_is_in_range(query, start_ns);
 }
 
 static bool is_of_process(const struct sf_prof_query *query, const struct sf_profile_read_source *s,
@@ -342,7 +344,7 @@ bool sf_profile_read_source_is_asked(const struct sf_prof_query *query, struct s
 {
     static const sf_trace_id NO_TRACE = {{0}};
     const struct sf_profile_row *r = &s->rows[row];
-    return is_in_time(query, q, s, row) && is_of_process(query, s, r->process) &&
+    return profile_read_is_in_time(query, q, s, row) && is_of_process(query, s, r->process) &&
            is_single(query, s, r) && !sf_profile_read_source_hides(s, NO_TRACE, r->time_ns);
 }
 

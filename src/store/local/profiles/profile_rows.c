@@ -32,7 +32,7 @@ struct detailing {
 
 enum { MAX_ROWS = 1 << 22 };
 
-static bool see_row(void *arg, const struct sf_profile_detail *d)
+static bool profile_rows_see_row(void *arg, const struct sf_profile_detail *d)
 {
     struct detailing *x = arg;
     uint32_t cap = x->cap;
@@ -99,7 +99,7 @@ static enum sf_err begin_rows(void *arg, struct sf_profile_walk *w,
 
 /* ---- threads ---- */
 
-static bool add_thread(struct detailing *x, const struct sf_profile_thread *from)
+static bool profile_rows_add_thread(struct detailing *x, const struct sf_profile_thread *from)
 {
     uint64_t process = from->process == SF_NONE
                            ? 0
@@ -122,13 +122,13 @@ static enum sf_err add_threads(struct detailing *x, struct sf_profile_walk *w,
     for (uint32_t i = 0; !err && i < s->n_threads; i++) {
         uint32_t process = s->threads[i].process;
         if (x->has_rows[process == SF_NONE ? s->n_processes : process] &&
-            !add_thread(x, &s->threads[i]))
+            !profile_rows_add_thread(x, &s->threads[i]))
             err = sf_no_room(why, "the answer");
     }
     return err;
 }
 
-static int by_thread(const void *a, const void *b)
+static int profile_rows_by_thread(const void *a, const void *b)
 {
     const struct sf_detail_thread *x = a, *y = b;
     if (x->process != y->process)
@@ -141,11 +141,11 @@ static bool take_threads(struct detailing *x, struct sf_arena *req, struct sf_de
 {
     uint32_t n = 0;
     if (x->n_threads)
-        qsort(x->threads, x->n_threads, sizeof(*x->threads), by_thread);
+        qsort(x->threads, x->n_threads, sizeof(*x->threads), profile_rows_by_thread);
     for (uint32_t i = 0; i < x->n_threads; i++) {
         struct sf_detail_thread *last = n ? &x->threads[n - 1] : NULL;
         const struct sf_sampled_thread *t = &x->threads[i].t;
-        if (!last || by_thread(last, &x->threads[i]) != 0) {
+        if (!last || profile_rows_by_thread(last, &x->threads[i]) != 0) {
             x->threads[n++] = x->threads[i];
             continue;
         }
@@ -165,13 +165,14 @@ static enum sf_err see_details(void *arg, struct sf_profile_walk *w,
                                struct sf_profile_read_source *s, struct sf_why *why)
 {
     struct detailing *x = arg;
-    struct sf_profile_see see = {begin_rows, see_row, x, NULL, NULL, NULL};
+    struct sf_profile_see see = {begin_rows, profile_rows_see_row, x, NULL, NULL, NULL};
     x->has_rows = NULL;
     enum sf_err err = sf_profile_details_ask(w, s, &x->select, x->query, &see, why);
     return err || !x->has_rows ? err : add_threads(x, w, s, why);
 }
 
-static bool take_rows(const struct detailing *x, struct sf_arena *req, struct sf_detail_rows *out)
+static bool profile_rows_take_rows(const struct detailing *x, struct sf_arena *req,
+                                   struct sf_detail_rows *out)
 {
     size_t n = (size_t)x->n + 1;
     uint64_t *process = sf_arena_new_n(req, n, 8), *thread = sf_arena_new_n(req, n, 8);
@@ -227,7 +228,8 @@ enum sf_err sf_profile_rows_read(struct sf_store *store, const struct sf_detail_
         err = sf_tree_builder_take(&x.builder, SF_STR_NONE, &list.tree, why);
     if (!err) {
         series = sf_arena_new_n(q->req, (size_t)x.n_series + 1, sizeof(*series));
-        if (!series || !take_rows(&x, q->req, &list.rows) || !take_threads(&x, q->req, &list))
+        if (!series || !profile_rows_take_rows(&x, q->req, &list.rows) ||
+            !take_threads(&x, q->req, &list))
             err = sf_no_room(why, "the answer");
         else if (x.n_series)
             memcpy(series, x.series, x.n_series * sizeof(*series));

@@ -41,7 +41,7 @@ static bool is_pattern(const struct sf_matcher *m)
     return m->op == SF_OP_MATCH || m->op == SF_OP_NO_MATCH;
 }
 
-static bool is_service(sf_str key)
+static bool profile_select_is_service(sf_str key)
 {
     return sf_str_eq(key, SF_STR("service_name")) || sf_str_eq(key, SF_STR("__service_name__"));
 }
@@ -66,7 +66,7 @@ enum sf_err sf_profile_select_init(struct sf_profile_select *s, sf_str type,
     for (size_t i = 0; !err && i < n_match; i++) {
         if (is_pattern(&match[i]))
             err = sf_regex_new_whole(match[i].val, &s->regexes[i], why);
-        else if (match[i].op == SF_OP_EQ && is_service(match[i].key))
+        else if (match[i].op == SF_OP_EQ && profile_select_is_service(match[i].key))
             s->service = match[i].val;
     }
     if (err)

@@ -56,16 +56,16 @@ bool sf_profile_series_copy(struct sf_arena *req, sf_str service,
     return is_ok;
 }
 
-static int by_series(const void *a, const void *b)
+static int profile_series_by_series(const void *a, const void *b)
 {
     return sf_profile_series_cmp(a, b);
 }
 
-static uint32_t settle(struct sf_series *list, uint32_t n)
+static uint32_t profile_series_settle(struct sf_series *list, uint32_t n)
 {
     uint32_t n_out = 0;
     if (n)
-        qsort(list, n, sizeof(*list), by_series);
+        qsort(list, n, sizeof(*list), profile_series_by_series);
     for (uint32_t i = 0; i < n; i++) {
         if (n_out && sf_profile_series_cmp(&list[n_out - 1], &list[i]) == 0) {
             struct sf_series *kept = &list[n_out - 1];
@@ -93,7 +93,7 @@ static enum sf_err see_list(void *arg, struct sf_profile_walk *w, struct sf_prof
         if (!sf_profile_select_is(&l->select, &s->series[place]))
             continue;
         if (l->n == l->cap) {
-            l->n = settle(l->list, l->n); /* most are in several blocks */
+            l->n = profile_series_settle(l->list, l->n); /* most are in several blocks */
             if ((l->n > l->cap / 2 || l->cap == 0) && !sf_list_room(&l->list, l->cap, &l->cap, 256))
                 return sf_fail(why, SF_ERR_NOMEM, "query: no memory for series");
         }
@@ -119,7 +119,7 @@ enum sf_err sf_profile_series_list(struct sf_store *store, const struct sf_prof_
     sf_profile_read_range(&w, query);
     err = sf_profile_read_run(&w, see_list, &l, why);
     if (!err) {
-        l.n = settle(l.list, l.n);
+        l.n = profile_series_settle(l.list, l.n);
         list = sf_arena_new_n(q->req, (size_t)l.n + 1, sizeof(*list));
         err = list ? SF_OK : sf_no_room(why, "the answer");
     }

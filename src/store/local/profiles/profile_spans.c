@@ -23,8 +23,8 @@ static enum sf_err note_span(struct finding *f, struct sf_profile_walk *w, sf_st
                : sf_no_room(why, "the answer");
 }
 
-static enum sf_err see_spans(void *arg, struct sf_profile_walk *w, struct sf_profile_read_source *s,
-                             struct sf_why *why)
+static enum sf_err profile_spans_see_spans(void *arg, struct sf_profile_walk *w,
+                                           struct sf_profile_read_source *s, struct sf_why *why)
 {
     struct finding *f = arg;
     sf_span_id *ids = sf_arena_new_n(&w->scratch, f->cap + 1, sizeof(*ids));
@@ -57,7 +57,8 @@ enum sf_err sf_profile_spans_read(struct sf_store *store, sf_span_id low, sf_spa
     struct sf_profile_walk w = {.l = (struct sf_local *)store, .q = q};
     enum sf_err err;
     f.list = sf_arena_new_n(q->req, cap + 1, sizeof(*f.list));
-    err = f.list ? sf_profile_read_run(&w, see_spans, &f, why) : sf_no_room(why, "the answer");
+    err = f.list ? sf_profile_read_run(&w, profile_spans_see_spans, &f, why)
+                 : sf_no_room(why, "the answer");
     if (!err) {
         *out = f.list;
         *out_n = f.n;

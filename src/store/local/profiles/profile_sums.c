@@ -28,7 +28,7 @@ struct summing {
 
 /* ---- the table ---- */
 
-static struct sf_span_total *cost_of(struct summing *x, sf_span_id id)
+static struct sf_span_total *profile_sums_cost_of(struct summing *x, sf_span_id id)
 {
     struct sf_table_lookup lookup;
     uint32_t at;
@@ -61,12 +61,12 @@ static void see_thread(struct sf_span_total *c, uint64_t thread)
     c->thread = thread;
 }
 
-static bool see_row(void *arg, const struct sf_profile_detail *d)
+static bool profile_sums_see_row(void *arg, const struct sf_profile_detail *d)
 {
     struct summing *x = arg;
     if (d->span_id == 0 || d->is_lent || (x->is_node && !x->is_node[d->node]))
         return true;
-    struct sf_span_total *c = cost_of(x, d->span_id);
+    struct sf_span_total *c = profile_sums_cost_of(x, d->span_id);
     if (!c)
         return !x->is_full;
     c->value = sf_add_sat_i64(c->value, d->value);
@@ -79,7 +79,8 @@ static bool see_row(void *arg, const struct sf_profile_detail *d)
 }
 
 /* Rows of a run are of one span: they are summed before it is looked up. */
-static bool see_columns(void *arg, const bool *is_series, const struct sf_profile_columns *c)
+static bool profile_sums_see_columns(void *arg, const bool *is_series,
+                                     const struct sf_profile_columns *c)
 {
     struct summing *x = arg;
     uint32_t at = 0;
@@ -98,7 +99,9 @@ static bool see_columns(void *arg, const bool *is_series, const struct sf_profil
             first = first ? first : sum.thread;
             sum.start_ns = c->start_ns[at] < sum.start_ns ? c->start_ns[at] : sum.start_ns;
         }
-        struct sf_span_total *to = run->span_id && sum.n_samples ? cost_of(x, run->span_id) : NULL;
+        struct sf_span_total *to = run->span_id && sum.n_samples
+                                       ? profile_sums_cost_of(x, run->span_id)
+                                       : NULL;
         if (x->is_full)
             return false;
         if (!to)
@@ -116,8 +119,9 @@ static bool see_columns(void *arg, const bool *is_series, const struct sf_profil
     return true;
 }
 
-static enum sf_err begin(void *arg, struct sf_profile_walk *w, struct sf_profile_read_source *s,
-                         const bool *is_series, struct sf_why *why)
+static enum sf_err profile_sums_begin(void *arg, struct sf_profile_walk *w,
+                                      struct sf_profile_read_source *s, const bool *is_series,
+                                      struct sf_why *why)
 {
     struct summing *x = arg;
     (void)is_series;
@@ -128,11 +132,12 @@ static enum sf_err begin(void *arg, struct sf_profile_walk *w, struct sf_profile
     return sf_profile_frames_find(w, s, x->test, &x->is_node, why);
 }
 
-static enum sf_err see_source(void *arg, struct sf_profile_walk *w,
-                              struct sf_profile_read_source *s, struct sf_why *why)
+static enum sf_err profile_sums_see_source(void *arg, struct sf_profile_walk *w,
+                                           struct sf_profile_read_source *s, struct sf_why *why)
 {
     struct summing *x = arg;
-    struct sf_profile_see see = {begin, see_row, x, see_columns, NULL, &x->is_node};
+    struct sf_profile_see see = {
+        profile_sums_begin, profile_sums_see_row, x, profile_sums_see_columns, NULL, &x->is_node};
     return sf_profile_details_ask(w, s, &x->select, x->query, &see, why);
 }
 
@@ -148,7 +153,7 @@ static enum sf_err sum_once(struct sf_store *store, const struct sf_detail_query
     if (err)
         return err;
     sf_profile_details_range(&w, query->from_ns, query->to_ns);
-    err = sf_profile_read_run(&w, see_source, &x, why);
+    err = sf_profile_read_run(&w, profile_sums_see_source, &x, why);
     if (err && x.is_full)
         err = sf_fail(why, SF_ERR_NOMEM, "query: no memory for the sums of spans");
     list = err ? NULL : sf_arena_raw(q->req, (x.n + 1u) * sizeof(*list), 16);

@@ -44,7 +44,7 @@ struct topping {
 
 /* ---- what is found ---- */
 
-static void drop_parts(struct topping *x, unsigned from, unsigned to)
+static void profile_top_drop_parts(struct topping *x, unsigned from, unsigned to)
 {
     for (unsigned i = from; i < to; i++) {
         while (x->parts[i]) {
@@ -62,7 +62,7 @@ static struct piece *new_piece(struct topping *x)
     struct piece *p = x->spare ? NULL : sf_arena_raw(&x->rows, sizeof(*p), 64);
     while (!p && !x->spare && x->to - x->from > 1) {
         unsigned half = x->from + (x->to - x->from) / 2;
-        drop_parts(x, half, x->to);
+        profile_top_drop_parts(x, half, x->to);
         x->to = half;
     }
     if (!p && x->spare) {
@@ -74,14 +74,14 @@ static struct piece *new_piece(struct topping *x)
     return p;
 }
 
-static uint64_t hash_of(sf_span_id id)
+static uint64_t profile_top_hash_of(sf_span_id id)
 {
     return sf_key_u64(id);
 }
 
-static bool add(struct topping *x, sf_span_id id, int64_t value)
+static bool profile_top_add(struct topping *x, sf_span_id id, int64_t value)
 {
-    unsigned part = (unsigned)(hash_of(id) >> 56);
+    unsigned part = (unsigned)(profile_top_hash_of(id) >> 56);
     if (part < x->from || part >= x->to)
         return true;
     struct piece *p = x->parts[part];
@@ -92,7 +92,7 @@ static bool add(struct topping *x, sf_span_id id, int64_t value)
         p->next = x->parts[part];
         x->parts[part] = p;
         if (part >= x->to) { /* it was among those just dropped */
-            drop_parts(x, part, part + 1);
+            profile_top_drop_parts(x, part, part + 1);
             return true;
         }
     }
@@ -100,14 +100,15 @@ static bool add(struct topping *x, sf_span_id id, int64_t value)
     return true;
 }
 
-static bool see_row(void *arg, const struct sf_profile_detail *d)
+static bool profile_top_see_row(void *arg, const struct sf_profile_detail *d)
 {
     struct topping *x = arg;
     return d->span_id == 0 || d->is_lent || (x->is_node && !x->is_node[d->node]) ||
-           add(x, d->span_id, d->value);
+           profile_top_add(x, d->span_id, d->value);
 }
 
-static bool see_columns(void *arg, const bool *is_series, const struct sf_profile_columns *c)
+static bool profile_top_see_columns(void *arg, const bool *is_series,
+                                    const struct sf_profile_columns *c)
 {
     struct topping *x = arg;
     uint32_t at = 0;
@@ -122,7 +123,7 @@ static bool see_columns(void *arg, const bool *is_series, const struct sf_profil
             sum = sf_add_sat_i64(sum, c->value[at]);
             has_any = true;
         }
-        if (has_any && run->span_id && !add(x, run->span_id, sum))
+        if (has_any && run->span_id && !profile_top_add(x, run->span_id, sum))
             return false;
     }
     return true;
@@ -131,24 +132,26 @@ static bool see_columns(void *arg, const bool *is_series, const struct sf_profil
 static bool see_costs(void *arg, const struct sf_profile_cost *costs, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (!add(arg, costs[i].span_id, costs[i].value))
+        if (!profile_top_add(arg, costs[i].span_id, costs[i].value))
             return false;
     return true;
 }
 
-static enum sf_err begin(void *arg, struct sf_profile_walk *w, struct sf_profile_read_source *s,
-                         const bool *is_series, struct sf_why *why)
+static enum sf_err profile_top_begin(void *arg, struct sf_profile_walk *w,
+                                     struct sf_profile_read_source *s, const bool *is_series,
+                                     struct sf_why *why)
 {
     struct topping *x = arg;
     (void)is_series;
     return x->test ? sf_profile_frames_find(w, s, x->test, &x->is_node, why) : SF_OK;
 }
 
-static enum sf_err see_source(void *arg, struct sf_profile_walk *w,
-                              struct sf_profile_read_source *s, struct sf_why *why)
+static enum sf_err profile_top_see_source(void *arg, struct sf_profile_walk *w,
+                                          struct sf_profile_read_source *s, struct sf_why *why)
 {
     struct topping *x = arg;
-    struct sf_profile_see see = {begin, see_row, x, see_columns, see_costs, &x->is_node};
+    struct sf_profile_see see = {profile_top_begin,       profile_top_see_row, x,
+                                 profile_top_see_columns, see_costs,           &x->is_node};
     /* Counted as the query's; it continues with less when there is none left. */
     (void)sf_budget_query(&w->l->budget, &x->counted_len, sf_arena_used(&x->rows), NULL);
     return sf_profile_details_ask(w, s, &x->select, x->query, &see, why);
@@ -169,7 +172,7 @@ static bool is_cheaper(const void *arg, const void *a, const void *b)
 }
 
 /* Most spans do not get past the cheapest of those that are kept. */
-static void offer(struct topping *x, const struct sf_profile_cost *c)
+static void profile_top_offer(struct topping *x, const struct sf_profile_cost *c)
 {
     x->n_found++;
     x->value = sf_add_sat_i64(x->value, c->value);
@@ -182,7 +185,7 @@ static void offer(struct topping *x, const struct sf_profile_cost *c)
     }
 }
 
-static bool make_table(struct topping *x, const struct piece *part)
+static bool profile_top_make_table(struct topping *x, const struct piece *part)
 {
     uint64_t n = 0;
     for (const struct piece *p = part; p; p = p->next)
@@ -197,12 +200,12 @@ static bool make_table(struct topping *x, const struct piece *part)
     return n <= UINT32_MAX && sf_table_reset(&x->at, (uint32_t)n);
 }
 
-static bool sum_part(struct topping *x, const struct piece *part)
+static bool profile_top_sum_part(struct topping *x, const struct piece *part)
 {
     uint32_t n = 0;
     if (!part)
         return true;
-    if (!make_table(x, part))
+    if (!profile_top_make_table(x, part))
         return false;
     for (const struct piece *p = part; p; p = p->next) {
         for (uint64_t i = 0; i < p->n; i++) {
@@ -210,7 +213,7 @@ static bool sum_part(struct topping *x, const struct piece *part)
             struct sf_table_lookup lookup;
             uint32_t at;
             bool is_new = true;
-            lookup = sf_table_lookup(&x->at, hash_of(row->span_id));
+            lookup = sf_table_lookup(&x->at, profile_top_hash_of(row->span_id));
             while (is_new && sf_table_next(&lookup, &at))
                 is_new = x->sums[at].span_id != row->span_id;
             if (is_new) {
@@ -222,7 +225,7 @@ static bool sum_part(struct topping *x, const struct piece *part)
         }
     }
     for (uint32_t i = 0; i < n; i++)
-        offer(x, &x->sums[i]);
+        profile_top_offer(x, &x->sums[i]);
     return true;
 }
 
@@ -231,24 +234,24 @@ static enum sf_err walk_parts(struct topping *x, struct sf_profile_walk *w, stru
     enum sf_err err = SF_OK;
     for (x->from = 0; !err && x->from < PARTS; x->from = x->to) {
         x->to = PARTS;
-        err = sf_profile_read_run(w, see_source, x, why);
+        err = sf_profile_read_run(w, profile_top_see_source, x, why);
         for (unsigned i = x->from; !err && i < x->to; i++)
-            if (!sum_part(x, x->parts[i]))
+            if (!profile_top_sum_part(x, x->parts[i]))
                 err = sf_no_memory(why, "the sums of spans");
-        drop_parts(x, x->from, x->to);
+        profile_top_drop_parts(x, x->from, x->to);
     }
     return err;
 }
 
 /* ---- the answer ---- */
 
-static int by_id(const void *a, const void *b)
+static int profile_top_by_id(const void *a, const void *b)
 {
     sf_span_id x = *(const sf_span_id *)a, y = *(const sf_span_id *)b;
     return (x > y) - (x < y);
 }
 
-static int by_value(const void *a, const void *b)
+static int profile_top_by_value(const void *a, const void *b)
 {
     const struct sf_span_total *x = a, *y = b;
     if (x->value != y->value)
@@ -257,8 +260,9 @@ static int by_value(const void *a, const void *b)
 }
 
 /* All that is known of those in the heap. */
-static enum sf_err look_up(const struct topping *x, struct sf_store *store, struct sf_query_ctx *q,
-                           struct sf_span_top *out, struct sf_why *why)
+static enum sf_err profile_top_look_up(const struct topping *x, struct sf_store *store,
+                                       struct sf_query_ctx *q, struct sf_span_top *out,
+                                       struct sf_why *why)
 {
     struct sf_detail_query ask = *x->query;
     struct sf_span_costs costs = {0};
@@ -269,7 +273,7 @@ static enum sf_err look_up(const struct topping *x, struct sf_store *store, stru
         return sf_no_room(why, "the answer");
     for (uint32_t i = 0; i < x->n; i++)
         ids[i] = x->heap[i].span_id;
-    qsort(ids, x->n, sizeof(*ids), by_id);
+    qsort(ids, x->n, sizeof(*ids), profile_top_by_id);
     ask.span_ids = ids;
     ask.n_spans = x->n;
     if (x->n)
@@ -281,7 +285,7 @@ static enum sf_err look_up(const struct topping *x, struct sf_store *store, stru
         return sf_no_room(why, "the answer");
     if (costs.n) {
         memcpy(list, costs.list, costs.n * sizeof(*list));
-        qsort(list, costs.n, sizeof(*list), by_value);
+        qsort(list, costs.n, sizeof(*list), profile_top_by_value);
     }
     *out = (struct sf_span_top){list, costs.n, x->n_found, x->value};
     return SF_OK;
@@ -308,7 +312,7 @@ static enum sf_err top_once(struct sf_store *store, const struct sf_detail_query
     sf_arena_done(&x.rows);
     (void)sf_budget_query(&w.l->budget, &x.counted_len, 0, NULL);
     if (!err)
-        err = look_up(&x, store, q, out, why);
+        err = profile_top_look_up(&x, store, q, out, why);
     sf_heap_free(x.sums);
     sf_table_done(&x.at);
     sf_profile_select_done(&x.select);

@@ -16,7 +16,7 @@ bool sf_profile_tree_init(struct sf_profile_tree *t, struct sf_tree_builder *to,
     return true;
 }
 
-static uint32_t frame_of(struct sf_profile_tree *t, uint32_t location, uint32_t line)
+static uint32_t profile_tree_frame_of(struct sf_profile_tree *t, uint32_t location, uint32_t line)
 {
     const struct sf_profile_symbols *y = t->y;
     const struct sf_profile_location *l = &y->locations[location];
@@ -57,7 +57,7 @@ uint32_t sf_profile_tree_node(struct sf_profile_tree *t, uint32_t node)
         l = &t->y->locations[location];
         line = l->n_lines ? l->n_lines : 1;
         while (line > 0) /* innermost first in the table, so from the end */
-            at = sf_tree_builder_child(t->to, at, frame_of(t, location, --line));
+            at = sf_tree_builder_child(t->to, at, profile_tree_frame_of(t, location, --line));
         t->nodes[node] = at;
     }
     return at;

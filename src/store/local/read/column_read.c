@@ -3,14 +3,14 @@
 #include "store/local/read/granules.h"
 
 /* Counted only: a query that may not hold one granule could never be answered. */
-static void count_memory(struct sf_column_read *c)
+static void column_read_count_memory(struct sf_column_read *c)
 {
     size_t len = sf_arena_used(&c->arena);
     (void)sf_budget_query(&c->l->budget, &c->counted_len, len, NULL);
 }
 
 /* The view's rows, with what only the reader of columns knows. */
-static void show(struct sf_column_read *c)
+static void column_read_show(struct sf_column_read *c)
 {
     const uint8_t *is_in = c->base.rows.is_in;
     c->base.rows = c->view.rows;
@@ -21,13 +21,15 @@ static void show(struct sf_column_read *c)
 
 /* The reader gets CORRUPT and continues with the next granule: the block is left out from now on.
  */
-static enum sf_err fault(struct sf_column_read *c, enum sf_err err, const struct sf_why *why)
+static enum sf_err column_read_fault(struct sf_column_read *c, enum sf_err err,
+                                     const struct sf_why *why)
 {
     (void)sf_granules_query_skips(c->q, c->run, err, why);
     return err;
 }
 
-static enum sf_err add(struct sf_span_columns *base, uint32_t columns, struct sf_why *why)
+static enum sf_err column_read_add(struct sf_span_columns *base, uint32_t columns,
+                                   struct sf_why *why)
 {
     struct sf_column_read *c = (struct sf_column_read *)base;
     struct sf_why own;
@@ -37,22 +39,22 @@ static enum sf_err add(struct sf_span_columns *base, uint32_t columns, struct sf
         return SF_OK;
     err = sf_granule_view_add(&c->view, columns, why);
     if (err)
-        return fault(c, err, why);
-    show(c);
-    count_memory(c);
+        return column_read_fault(c, err, why);
+    column_read_show(c);
+    column_read_count_memory(c);
     return SF_OK;
 }
 
-static enum sf_err value(struct sf_span_columns *base, const struct sf_key *key,
-                         struct sf_value_column *out, struct sf_why *why)
+static enum sf_err column_read_value(struct sf_span_columns *base, const struct sf_key *key,
+                                     struct sf_value_column *out, struct sf_why *why)
 {
     struct sf_column_read *c = (struct sf_column_read *)base;
     struct sf_why own;
     enum sf_err err;
     why = why ? why : &own;
     err = sf_granule_view_value(&c->view, key, out, why);
-    count_memory(c);
-    return err ? fault(c, err, why) : SF_OK;
+    column_read_count_memory(c);
+    return err ? column_read_fault(c, err, why) : SF_OK;
 }
 
 void sf_column_read_init(struct sf_column_read *c, struct sf_local *l, struct sf_query_ctx *q)
@@ -78,12 +80,12 @@ void sf_column_read_close(struct sf_column_read *c)
     c->arena.at = 0; /* keeps its memory: the next granule needs it at once */
 }
 
-static enum sf_err hide(struct sf_column_read *c, const struct sf_tombstones *tombstones,
-                        struct sf_why *why)
+static enum sf_err column_read_hide(struct sf_column_read *c,
+                                    const struct sf_tombstones *tombstones, struct sf_why *why)
 {
     const struct sf_span_rows *rows = &c->base.rows;
     uint8_t *is_in;
-    enum sf_err err = add(&c->base, SF_COL_IDS | SF_COL_RESOURCE | SF_COL_START, why);
+    enum sf_err err = column_read_add(&c->base, SF_COL_IDS | SF_COL_RESOURCE | SF_COL_START, why);
     if (err)
         return err;
     is_in = sf_arena_raw(&c->arena, rows->n_rows, 1);
@@ -98,8 +100,8 @@ static enum sf_err hide(struct sf_column_read *c, const struct sf_tombstones *to
 }
 
 /* A trace that continues in the next granule is in parts too. */
-static enum sf_err part(struct sf_column_read *c, const struct sf_parted *parted, size_t run,
-                        struct sf_why *why)
+static enum sf_err column_read_part(struct sf_column_read *c, const struct sf_parted *parted,
+                                    size_t run, struct sf_why *why)
 {
     const struct sf_granule_info *info = c->view.info;
     uint32_t n = info->n_traces, next = c->view.granule + 1;
@@ -137,14 +139,14 @@ enum sf_err sf_column_read_open(struct sf_column_read *c, const struct sf_snapsh
     c->base = (struct sf_span_columns){.tables = (uint64_t)(uintptr_t)run,
                                        .n_traces = c->view.info->n_traces,
                                        .scratch = &c->arena,
-                                       .add = add,
-                                       .value = value};
-    show(c);
+                                       .add = column_read_add,
+                                       .value = column_read_value};
+    column_read_show(c);
     c->q->stats.n_rows += c->base.rows.n_rows;
     if (parted)
-        err = part(c, parted, place, why);
+        err = column_read_part(c, parted, place, why);
     if (!err && sf_tombstones_touch(snapshot->tombstones, run->row.id, c->base.rows.tenant,
                                     run->row.ts_min_ns, run->row.ts_max_ns))
-        err = hide(c, snapshot->tombstones, why);
+        err = column_read_hide(c, snapshot->tombstones, why);
     return err;
 }

@@ -71,7 +71,7 @@ struct cursor {
 
 /* ---- which granules ---- */
 
-static enum sf_err add_unit(struct cursor *c, struct unit u, struct sf_why *why)
+static enum sf_err column_scan_add_unit(struct cursor *c, struct unit u, struct sf_why *why)
 {
     if (!sf_list_room(&c->units, c->n_units, &c->units_cap, 256))
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a list of granules");
@@ -79,7 +79,8 @@ static enum sf_err add_unit(struct cursor *c, struct unit u, struct sf_why *why)
     return SF_OK;
 }
 
-static enum sf_err add_run(void *arg, size_t place, bool *out_is_done, struct sf_why *why)
+static enum sf_err column_scan_add_run(void *arg, size_t place, bool *out_is_done,
+                                       struct sf_why *why)
 {
     struct cursor *c = arg;
     struct sf_run *run = c->snapshot->runs[place];
@@ -97,7 +98,7 @@ static enum sf_err add_run(void *arg, size_t place, bool *out_is_done, struct sf
             sf_run_filter_overlaps(&c->filter, info->ts_min_ns, info->ts_max_ns))
             err = sf_run_filter_may_match(&c->filter, reader, g, &memo, c->scratch, &may, why);
         if (!err && may)
-            err = add_unit(c, (struct unit){info->ts_max_ns, place, g}, why);
+            err = column_scan_add_unit(c, (struct unit){info->ts_max_ns, place, g}, why);
         else
             c->q->stats.n_skipped++;
     }
@@ -105,7 +106,7 @@ static enum sf_err add_run(void *arg, size_t place, bool *out_is_done, struct sf
     return err;
 }
 
-static int newest_first(const void *a, const void *b)
+static int column_scan_newest_first(const void *a, const void *b)
 {
     const struct unit *x = a, *y = b;
     if (x->key_ns != y->key_ns)
@@ -126,7 +127,8 @@ static bool has_left_out(const struct cursor *c, const struct noted *n, const st
     return false;
 }
 
-static enum sf_err note(struct cursor *c, uint32_t tenant, sf_trace_id id, struct sf_why *why)
+static enum sf_err column_scan_note(struct cursor *c, uint32_t tenant, sf_trace_id id,
+                                    struct sf_why *why)
 {
     const struct sf_run *run = c->show.run;
     uint32_t at;
@@ -156,7 +158,7 @@ static enum sf_err note(struct cursor *c, uint32_t tenant, sf_trace_id id, struc
 }
 
 /* Takes the rows of traces in parts out of what is shown. */
-static enum sf_err set_aside(struct cursor *c, struct sf_why *why)
+static enum sf_err column_scan_set_aside(struct cursor *c, struct sf_why *why)
 {
     struct sf_span_columns *rows = &c->show.base;
     uint8_t *is_in;
@@ -177,7 +179,7 @@ static enum sf_err set_aside(struct cursor *c, struct sf_why *why)
         if (!rows->is_parted[t])
             continue;
         memset(is_in + rows->firsts[t], 0, rows->firsts[t + 1] - rows->firsts[t]);
-        err = note(c, rows->rows.tenant, rows->trace_ids[t], why);
+        err = column_scan_note(c, rows->rows.tenant, rows->trace_ids[t], why);
     }
     rows->rows.is_in = is_in;
     return err;
@@ -191,8 +193,8 @@ static enum sf_err add_nothing(struct sf_span_columns *s, uint32_t columns, stru
     return SF_OK;
 }
 
-static enum sf_err find_value(struct sf_span_columns *s, const struct sf_key *key,
-                              struct sf_value_column *out, struct sf_why *why)
+static enum sf_err column_scan_find_value(struct sf_span_columns *s, const struct sf_key *key,
+                                          struct sf_value_column *out, struct sf_why *why)
 {
     const struct cursor *c = (const struct cursor *)((const char *)s -
                                                      offsetof(struct cursor, whole));
@@ -229,7 +231,7 @@ static enum sf_err show_whole(struct cursor *c, struct sf_why *why)
     return SF_OK;
 }
 
-static void leave_out(struct cursor *c)
+static void column_scan_leave_out(struct cursor *c)
 {
     if (c->base.n_left_out++ == 0)
         c->base.left_out = c->read.id;
@@ -271,7 +273,7 @@ static enum sf_err next_whole(struct cursor *c, bool *out, struct sf_why *why)
         if (*out)
             return SF_OK;
         if (err == SF_ERR_LIMIT) {
-            leave_out(c);
+            column_scan_leave_out(c);
             err = SF_OK;
         }
     }
@@ -280,7 +282,7 @@ static enum sf_err next_whole(struct cursor *c, bool *out, struct sf_why *why)
 
 /* ---- what was made of the granule before ---- */
 
-static struct sf_partial_key key_of(const struct cursor *c, sf_bytes question)
+static struct sf_partial_key column_scan_key_of(const struct cursor *c, sf_bytes question)
 {
     return (struct sf_partial_key){.tenant = c->show.base.rows.tenant,
                                    .block = c->show.run->row.id,
@@ -289,17 +291,17 @@ static struct sf_partial_key key_of(const struct cursor *c, sf_bytes question)
                                    .question = question};
 }
 
-static bool recall(struct sf_span_columns *s, sf_bytes question, sf_bytes *out)
+static bool column_scan_recall(struct sf_span_columns *s, sf_bytes question, sf_bytes *out)
 {
     struct cursor *c = (struct cursor *)((char *)s - offsetof(struct cursor, show.base));
-    struct sf_partial_key key = key_of(c, question);
+    struct sf_partial_key key = column_scan_key_of(c, question);
     return sf_partials_get(&c->l->partials, &key, s->scratch, out);
 }
 
-static void keep(struct sf_span_columns *s, sf_bytes question, sf_bytes result)
+static void column_scan_keep(struct sf_span_columns *s, sf_bytes question, sf_bytes result)
 {
     struct cursor *c = (struct cursor *)((char *)s - offsetof(struct cursor, show.base));
-    struct sf_partial_key key = key_of(c, question);
+    struct sf_partial_key key = column_scan_key_of(c, question);
     sf_partials_put(&c->l->partials, &key, result);
 }
 
@@ -309,8 +311,8 @@ static void offer_to_keep(struct cursor *c)
     struct sf_span_columns *rows = &c->show.base;
     if (sf_run_is_part(c->show.run))
         return;
-    rows->recall = recall;
-    rows->keep = keep;
+    rows->recall = column_scan_recall;
+    rows->keep = column_scan_keep;
     rows->min_ns = c->show.view.info->ts_min_ns;
     rows->max_ns = c->show.view.info->ts_max_ns;
     rows->has_strays = sf_granule_view_has_strays(&c->show.view);
@@ -331,13 +333,13 @@ static enum sf_err next_granule(struct cursor *c, struct sf_why *why)
         err = sf_column_read_open(&c->show, c->snapshot, u->place, u->granule, &c->parted, why);
     has_hidden = c->show.base.rows.is_in != NULL;
     if (!err)
-        err = set_aside(c, why);
+        err = column_scan_set_aside(c, why);
     if (!err && !has_hidden)
         offer_to_keep(c);
     return err;
 }
 
-static struct sf_span_columns *cursor_next(struct sf_column_cursor *base)
+static struct sf_span_columns *column_scan_cursor_next(struct sf_column_cursor *base)
 {
     struct cursor *c = (struct cursor *)base;
     bool has = false;
@@ -360,7 +362,7 @@ static struct sf_span_columns *cursor_next(struct sf_column_cursor *base)
     return has && !c->base.err ? &c->whole : NULL;
 }
 
-static void cursor_close(struct sf_column_cursor *base)
+static void column_scan_cursor_close(struct sf_column_cursor *base)
 {
     struct cursor *c = (struct cursor *)base;
     if (!c)
@@ -389,7 +391,7 @@ static enum sf_err open_cursor(struct cursor *c, const struct sf_span_query *que
         memcpy(c->keys, query->want_keys, query->n_want * sizeof(*c->keys));
     c->n_keys = query->n_want;
     c->whole = (struct sf_span_columns){
-        .n_traces = 1, .scratch = &c->scratch, .add = add_nothing, .value = find_value};
+        .n_traces = 1, .scratch = &c->scratch, .add = add_nothing, .value = column_scan_find_value};
     c->whole.firsts = c->firsts;
     sf_column_read_init(&c->show, c->l, c->q);
     c->snapshot = sf_snapshot_take(&c->l->snapshots);
@@ -404,9 +406,9 @@ static enum sf_err open_cursor(struct cursor *c, const struct sf_span_query *que
                                        .n_conds = query->n_conds,
                                        .is_all = query->is_all};
     if (!err)
-        err = sf_run_filter_each(&c->filter, c->snapshot, false, add_run, c, why);
+        err = sf_run_filter_each(&c->filter, c->snapshot, false, column_scan_add_run, c, why);
     if (!err && c->n_units)
-        qsort(c->units, c->n_units, sizeof(*c->units), newest_first);
+        qsort(c->units, c->n_units, sizeof(*c->units), column_scan_newest_first);
     c->began_ns = sf_clock_mono_ns();
     return err;
 }
@@ -424,12 +426,13 @@ enum sf_err sf_column_scan(struct sf_store *s, const struct sf_span_query *query
     if (err)
         return err;
     c = memory;
-    c->base = (struct sf_column_cursor){.next = cursor_next, .close = cursor_close};
+    c->base = (struct sf_column_cursor){.next = column_scan_cursor_next,
+                                        .close = column_scan_cursor_close};
     c->l = l;
     c->q = q;
     err = open_cursor(c, query, why);
     if (err) {
-        cursor_close(&c->base);
+        column_scan_cursor_close(&c->base);
         return err;
     }
     *out = &c->base;

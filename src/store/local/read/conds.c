@@ -26,7 +26,7 @@ static enum intrinsic intrinsic_of(sf_str key)
     return OTHER;
 }
 
-static uint32_t columns_of(const struct sf_cond *c)
+static uint32_t conds_columns_of(const struct sf_cond *c)
 {
     static const uint32_t columns[] = {
         [OTHER] = 0,    [NAME] = SF_COL_NAME,   [STATUS_MSG] = SF_COL_STATUS_MSG,
@@ -43,7 +43,7 @@ size_t sf_conds_prepare(struct sf_conds *c, struct sf_key *keys, size_t n_keys, 
     c->want = want;
     for (size_t i = 0; i < c->n; i++) {
         const struct sf_cond *one = &c->list[i];
-        c->columns |= columns_of(one);
+        c->columns |= conds_columns_of(one);
         want[i] = SF_NONE;
         if (one->scope == SF_SCOPE_SPAN || one->scope == SF_SCOPE_ANY) {
             want[i] = (uint32_t)n_keys;
@@ -55,13 +55,13 @@ size_t sf_conds_prepare(struct sf_conds *c, struct sf_key *keys, size_t n_keys, 
 
 /* ---- one value ---- */
 
-static bool is_number(struct sf_value v)
+static bool conds_is_number(struct sf_value v)
 {
     return v.type == SF_VALUE_INT || v.type == SF_VALUE_DOUBLE;
 }
 
 /* -1, 0, 1; 2: not comparable */
-static int compare(struct sf_value a, struct sf_value b)
+static int conds_compare(struct sf_value a, struct sf_value b)
 {
     double x, y;
     if (a.type == SF_VALUE_INT && b.type == SF_VALUE_INT)
@@ -70,7 +70,7 @@ static int compare(struct sf_value a, struct sf_value b)
         int c = sf_str_cmp(a.str, b.str);
         return c < 0 ? -1 : c > 0;
     }
-    if (!is_number(a) || !is_number(b))
+    if (!conds_is_number(a) || !conds_is_number(b))
         return 2;
     x = a.type == SF_VALUE_INT ? (double)a.i64 : a.f64;
     y = b.type == SF_VALUE_INT ? (double)b.i64 : b.f64;
@@ -98,13 +98,13 @@ static bool equal_may(struct sf_value have, const struct sf_cond *c)
         if (want.type == SF_VALUE_NONE || want.type == SF_VALUE_EMPTY ||
             want.type >= SF_VALUE_BYTES)
             return true;
-        if (want.type == SF_VALUE_BOOL ? sf_value_eq(have, want) : compare(have, want) == 0)
+        if (want.type == SF_VALUE_BOOL ? sf_value_eq(have, want) : conds_compare(have, want) == 0)
             return true;
     }
     return c->n_vals == 0;
 }
 
-static bool wants_nothing(const struct sf_cond *c)
+static bool conds_wants_nothing(const struct sf_cond *c)
 {
     for (uint32_t i = 0; i < c->n_vals; i++) {
         if (c->vals[i].type == SF_VALUE_NONE || c->vals[i].type == SF_VALUE_EMPTY)
@@ -118,7 +118,7 @@ static bool value_may(struct sf_value have, const struct sf_cond *c)
 {
     if (have.type == SF_VALUE_NONE)
         return c->op == SF_OP_NOT_EXISTS || c->op == SF_OP_NE || c->op == SF_OP_NO_MATCH ||
-               wants_nothing(c);
+               conds_wants_nothing(c);
     switch (c->op) {
     case SF_OP_NOT_EXISTS: return have.type == SF_VALUE_EMPTY;
     case SF_OP_EQ: return equal_may(have, c);
@@ -127,7 +127,7 @@ static bool value_may(struct sf_value have, const struct sf_cond *c)
     case SF_OP_GT:
     case SF_OP_GE:
         return c->n_vals == 0 || have.type >= SF_VALUE_BYTES || have.type == SF_VALUE_EMPTY ||
-               ordered_may(c->op, compare(have, c->vals[0]));
+               ordered_may(c->op, conds_compare(have, c->vals[0]));
     default: return true;
     }
 }
@@ -201,7 +201,7 @@ static bool judge_resource(struct judge *j, const struct sf_cond *c)
 }
 
 /* The number behind "error" or "server"; -1: not one we know. */
-static int number_of(struct sf_value v, const char *const *names, int n)
+static int conds_number_of(struct sf_value v, const char *const *names, int n)
 {
     if (v.type == SF_VALUE_INT && v.i64 >= 0 && v.i64 < n)
         return (int)v.i64;
@@ -217,7 +217,7 @@ static void judge_set(struct judge *j, const struct sf_cond *c, const uint8_t *c
 {
     unsigned set = 0;
     for (uint32_t i = 0; i < c->n_vals; i++) {
-        int v = number_of(c->vals[i], names, n);
+        int v = conds_number_of(c->vals[i], names, n);
         set |= v < 0 ? ~0u : 1u << v;
     }
     if (c->op != SF_OP_EQ || c->n_vals == 0)

@@ -33,7 +33,7 @@ struct search {
     bool is_too_many;
 };
 
-static bool find(const struct set *s, uint64_t hash, struct sf_table_lookup *lookup)
+static bool copies_find(const struct set *s, uint64_t hash, struct sf_table_lookup *lookup)
 {
     uint32_t at;
     *lookup = sf_table_lookup(&s->at, hash);
@@ -44,12 +44,12 @@ static bool find(const struct set *s, uint64_t hash, struct sf_table_lookup *loo
     return false;
 }
 
-static bool put(struct set *s, uint64_t hash, bool *out_was_there)
+static bool copies_put(struct set *s, uint64_t hash, bool *out_was_there)
 {
     struct sf_table_lookup lookup;
     if (!sf_list_room(&s->hashes, s->n, &s->cap, 2048) || !sf_table_more(&s->at))
         return false;
-    *out_was_there = find(s, hash, &lookup);
+    *out_was_there = copies_find(s, hash, &lookup);
     if (*out_was_there)
         return true;
     sf_table_keep(&s->at, &lookup, s->n);
@@ -57,10 +57,10 @@ static bool put(struct set *s, uint64_t hash, bool *out_was_there)
     return true;
 }
 
-static bool has(const struct set *s, uint64_t hash)
+static bool copies_has(const struct set *s, uint64_t hash)
 {
     struct sf_table_lookup lookup;
-    return s->n && find(s, hash, &lookup);
+    return s->n && copies_find(s, hash, &lookup);
 }
 
 static void set_done(struct set *s)
@@ -69,20 +69,20 @@ static void set_done(struct set *s)
     sf_table_done(&s->at);
 }
 
-static enum sf_err no_memory(struct sf_why *why)
+static enum sf_err copies_no_memory(struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_NOMEM, "query: no memory to find spans that are there twice");
 }
 
-static enum sf_err add_piece(struct search *s, struct piece piece, struct sf_why *why)
+static enum sf_err copies_add_piece(struct search *s, struct piece piece, struct sf_why *why)
 {
     if (!sf_list_room(&s->pieces, s->n_pieces, &s->pieces_cap, 1024))
-        return no_memory(why);
+        return copies_no_memory(why);
     s->pieces[s->n_pieces++] = piece;
     return SF_OK;
 }
 
-static enum sf_err add_trace(struct search *s, uint32_t t, size_t place, struct sf_why *why)
+static enum sf_err copies_add_trace(struct search *s, uint32_t t, size_t place, struct sf_why *why)
 {
     const struct sf_span_columns *c = &s->show.base;
     uint64_t trace = sf_trace_id_key(c->trace_ids[t], c->rows.tenant);
@@ -93,11 +93,11 @@ static enum sf_err add_trace(struct search *s, uint32_t t, size_t place, struct 
         uint64_t key = s->is_by_id
                            ? trace
                            : sf_key_mix(sf_key_mix(trace, c->rows.span_id[i]), c->rows.kind[i]);
-        if (!put(&s->seen, key, &was) || (was && !put(&s->doubled, trace, &was)))
-            return no_memory(why);
+        if (!copies_put(&s->seen, key, &was) || (was && !copies_put(&s->doubled, trace, &was)))
+            return copies_no_memory(why);
     }
     s->is_too_many = s->seen.n > MAX_SPANS;
-    return add_piece(s, piece, why);
+    return copies_add_piece(s, piece, why);
 }
 
 static bool has_parted(const struct search *s, size_t place, const struct sf_granule_info *info)
@@ -109,7 +109,8 @@ static bool has_parted(const struct search *s, size_t place, const struct sf_gra
     return false;
 }
 
-static enum sf_err add_granule(struct search *s, size_t place, uint32_t granule, struct sf_why *why)
+static enum sf_err copies_add_granule(struct search *s, size_t place, uint32_t granule,
+                                      struct sf_why *why)
 {
     struct sf_span_columns *c = &s->show.base;
     enum sf_err err = sf_column_read_open(&s->show, s->s, place, granule, NULL, why);
@@ -117,13 +118,13 @@ static enum sf_err add_granule(struct search *s, size_t place, uint32_t granule,
         err = c->add(c, s->is_by_id ? SF_COL_TRACES : SF_COL_IDS | SF_COL_KIND, why);
     for (uint32_t t = 0; !err && t < c->n_traces && !s->is_too_many; t++) {
         if (sf_parted_has(s->p, place, s->show.view.info->first_trace + t))
-            err = add_trace(s, t, place, why);
+            err = copies_add_trace(s, t, place, why);
     }
     return err;
 }
 
-static enum sf_err add_run(struct search *s, size_t place, struct sf_query_ctx *q,
-                           struct sf_why *why)
+static enum sf_err copies_add_run(struct search *s, size_t place, struct sf_query_ctx *q,
+                                  struct sf_why *why)
 {
     struct sf_run *run = s->s->runs[place];
     const struct sf_span_block_reader *reader;
@@ -136,7 +137,7 @@ static enum sf_err add_run(struct search *s, size_t place, struct sf_query_ctx *
             continue;
         err = sf_granules_query_check(q, why);
         if (!err)
-            err = add_granule(s, place, g, why);
+            err = copies_add_granule(s, place, g, why);
     }
     sf_column_read_close(&s->show);
     sf_run_leave(run);
@@ -144,7 +145,7 @@ static enum sf_err add_run(struct search *s, size_t place, struct sf_query_ctx *
 }
 
 /* Are there so many that reading each of them whole would take long? */
-static bool is_worth(const struct sf_parted *p, uint64_t least)
+static bool copies_is_worth(const struct sf_parted *p, uint64_t least)
 {
     uint64_t n = 0;
     for (size_t i = 0; i < p->n && n < least; i++) {
@@ -158,14 +159,14 @@ static void forget_singles(struct search *s)
 {
     for (size_t i = 0; i < s->n_pieces; i++) {
         const struct piece *piece = &s->pieces[i];
-        if (!has(&s->doubled, piece->trace))
+        if (!copies_has(&s->doubled, piece->trace))
             s->p->bits[piece->place][piece->number / 8] &= (uint8_t) ~(1u << piece->number % 8);
     }
 }
 
 /* *out false: nothing was found out, all stay as they are. */
-static enum sf_err look(struct sf_parted *p, const struct sf_snapshot *s, struct sf_local *l,
-                        struct sf_query_ctx *q, bool is_by_id, bool *out, struct sf_why *why)
+static enum sf_err copies_look(struct sf_parted *p, const struct sf_snapshot *s, struct sf_local *l,
+                               struct sf_query_ctx *q, bool is_by_id, bool *out, struct sf_why *why)
 {
     struct search search = {.p = p, .s = s, .is_by_id = is_by_id};
     enum sf_err err = SF_OK;
@@ -174,7 +175,7 @@ static enum sf_err look(struct sf_parted *p, const struct sf_snapshot *s, struct
     for (size_t i = 0; !err && i < p->n && !search.is_too_many; i++) {
         if (!p->bits[i])
             continue;
-        err = add_run(&search, i, q, why);
+        err = copies_add_run(&search, i, q, why);
         if (err && sf_granules_query_skips(q, s->runs[i], err, why)) {
             err = SF_OK;
             *out = false; /* what it holds is not known */
@@ -197,7 +198,7 @@ enum sf_err sf_copies_keep_traces(struct sf_parted *p, const struct sf_snapshot 
                                   struct sf_why *why)
 {
     bool is_known;
-    return is_worth(p, least) ? look(p, s, l, q, true, &is_known, why) : SF_OK;
+    return copies_is_worth(p, least) ? copies_look(p, s, l, q, true, &is_known, why) : SF_OK;
 }
 
 enum sf_err sf_copies_keep(struct sf_parted *p, const struct sf_snapshot *s, struct sf_local *l,
@@ -205,10 +206,10 @@ enum sf_err sf_copies_keep(struct sf_parted *p, const struct sf_snapshot *s, str
 {
     bool is_known = false;
     enum sf_err err;
-    if (!is_worth(p, least))
+    if (!copies_is_worth(p, least))
         return SF_OK;
-    err = look(p, s, l, q, true, &is_known, why);
-    if (!err && is_known && is_worth(p, 1))
-        err = look(p, s, l, q, false, &is_known, why);
+    err = copies_look(p, s, l, q, true, &is_known, why);
+    if (!err && is_known && copies_is_worth(p, 1))
+        err = copies_look(p, s, l, q, false, &is_known, why);
     return err;
 }

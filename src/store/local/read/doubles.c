@@ -28,7 +28,7 @@ void sf_doubles_init(struct sf_doubles *d, struct sf_budget *budget)
 
 /* ---- what is remembered ---- */
 
-static void count(struct sf_doubles *d)
+static void doubles_count(struct sf_doubles *d)
 {
     size_t len = d->cap * sizeof(*d->list);
     for (uint32_t i = 0; i < d->n; i++) {
@@ -48,7 +48,7 @@ static void forget_list(struct sf_doubles *d, uint32_t at, unsigned kind)
     *list = (struct sf_doubled_list){0};
 }
 
-static void drop(struct sf_doubles *d, uint32_t at)
+static void doubles_drop(struct sf_doubles *d, uint32_t at)
 {
     for (unsigned k = 0; k < SF_DOUBLES_KINDS; k++)
         forget_list(d, at, k);
@@ -60,14 +60,14 @@ void sf_doubles_done(struct sf_doubles *d)
     if (!d->budget)
         return;
     while (d->n)
-        drop(d, d->n - 1);
+        doubles_drop(d, d->n - 1);
     sf_heap_free(d->list);
     sf_budget_sub(d->budget, SF_LINE_PARTIALS, d->counted_len);
     sf_mutex_done(&d->lock);
     *d = (struct sf_doubles){0};
 }
 
-static struct sf_doubled *find(const struct sf_doubles *d, uint64_t block)
+static struct sf_doubled *doubles_find(const struct sf_doubles *d, uint64_t block)
 {
     for (uint32_t i = 0; i < d->n; i++) {
         if (d->list[i].block == block)
@@ -81,19 +81,19 @@ void sf_doubles_drop_block(struct sf_doubles *d, uint64_t block)
     struct sf_account *paused = sf_account_pause();
     struct sf_doubled *one;
     sf_mutex_lock(&d->lock);
-    one = find(d, block);
+    one = doubles_find(d, block);
     if (one) {
-        drop(d, (uint32_t)(one - d->list));
-        count(d);
+        doubles_drop(d, (uint32_t)(one - d->list));
+        doubles_count(d);
     }
     memset(d->is_over, 0, sizeof(d->is_over)); /* those that are left may fit */
     sf_mutex_unlock(&d->lock);
     sf_account_resume(paused);
 }
 
-static struct sf_doubled *find_or_add(struct sf_doubles *d, uint64_t block)
+static struct sf_doubled *doubles_find_or_add(struct sf_doubles *d, uint64_t block)
 {
-    struct sf_doubled *one = find(d, block);
+    struct sf_doubled *one = doubles_find(d, block);
     if (one)
         return one;
     if (!sf_list_room(&d->list, d->n, &d->cap, 64))
@@ -106,7 +106,7 @@ static struct sf_doubled *find_or_add(struct sf_doubles *d, uint64_t block)
 static bool add_bits(struct sf_doubles *d, enum sf_doubles_kind kind, uint64_t block,
                      const uint8_t *bits, size_t len)
 {
-    struct sf_doubled *one = find_or_add(d, block);
+    struct sf_doubled *one = doubles_find_or_add(d, block);
     struct sf_doubled_list *list = one ? &one->lists[kind] : NULL;
     uint8_t *had = list ? sf_heap_new(len + 1) : NULL;
     bool has_room = had != NULL;
@@ -132,8 +132,9 @@ static bool add_bits(struct sf_doubles *d, enum sf_doubles_kind kind, uint64_t b
 }
 
 /* All of what was found, or nothing at all. */
-static void remember(struct sf_doubles *d, enum sf_doubles_kind kind, const struct sf_parted *found,
-                     const struct sf_snapshot *s, const uint8_t *is_new)
+static void doubles_remember(struct sf_doubles *d, enum sf_doubles_kind kind,
+                             const struct sf_parted *found, const struct sf_snapshot *s,
+                             const uint8_t *is_new)
 {
     struct sf_account *paused = sf_account_pause();
     bool has_room = true;
@@ -143,7 +144,7 @@ static void remember(struct sf_doubles *d, enum sf_doubles_kind kind, const stru
             has_room = add_bits(d, kind, s->runs[i]->row.id, found->bits[i], found->lens[i]);
     }
     for (size_t i = 0; has_room && i < s->n; i++) {
-        struct sf_doubled *one = is_new[i] ? find_or_add(d, s->runs[i]->row.id) : NULL;
+        struct sf_doubled *one = is_new[i] ? doubles_find_or_add(d, s->runs[i]->row.id) : NULL;
         if (one)
             one->lists[kind].is_compared = true;
         else
@@ -153,19 +154,19 @@ static void remember(struct sf_doubles *d, enum sf_doubles_kind kind, const stru
         forget_list(d, i, kind);
     d->is_over[kind] = !has_room;
     d->n_compared++;
-    count(d);
+    doubles_count(d);
     sf_mutex_unlock(&d->lock);
     sf_account_resume(paused);
 }
 
 /* ---- blocks with blocks ---- */
 
-static enum sf_err no_memory(struct sf_why *why)
+static enum sf_err doubles_no_memory(struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_NOMEM, "query: no memory to find spans that are there twice");
 }
 
-static bool overlaps(const struct sf_run *run, int64_t from_ns, int64_t to_ns)
+static bool doubles_overlaps(const struct sf_run *run, int64_t from_ns, int64_t to_ns)
 {
     return (from_ns == 0 && to_ns == 0) ||
            (run->row.ts_min_ns <= to_ns && run->row.ts_max_ns >= from_ns);
@@ -204,9 +205,9 @@ static size_t mark_new(struct sf_doubles *d, enum sf_doubles_kind kind,
     sf_mutex_lock(&d->lock);
     for (size_t i = 0; !d->is_over[kind] && i < blocks->n; i++) {
         const struct sf_run *run = blocks->runs[i];
-        const struct sf_doubled *one = find(d, run->row.id);
-        is_new[i] = overlaps(run, from_ns, to_ns) && !(one && one->lists[kind].is_compared) &&
-                    !atomic_load(&run->is_bad);
+        const struct sf_doubled *one = doubles_find(d, run->row.id);
+        is_new[i] = doubles_overlaps(run, from_ns, to_ns) &&
+                    !(one && one->lists[kind].is_compared) && !atomic_load(&run->is_bad);
         if (!is_new[i])
             continue;
         n++;
@@ -226,14 +227,14 @@ static enum sf_err compare_blocks(struct sf_local *l, const struct sf_snapshot *
     uint8_t *is_new = blocks ? sf_heap_new(blocks->n + 1) : NULL;
     struct sf_parted found = {0};
     int64_t low, high;
-    enum sf_err err = is_new ? SF_OK : no_memory(why);
+    enum sf_err err = is_new ? SF_OK : doubles_no_memory(why);
     if (!err && mark_new(&l->doubles, kind, blocks, from_ns, to_ns, is_new, &low, &high)) {
         err = sf_parted_find(&found, blocks, low, high, q, scratch, why);
         if (!err)
             err = kind == SF_DOUBLES_SPANS ? sf_copies_keep(&found, blocks, l, q, 1, why)
                                            : sf_copies_keep_traces(&found, blocks, l, q, 1, why);
         if (!err)
-            remember(&l->doubles, kind, &found, blocks, is_new);
+            doubles_remember(&l->doubles, kind, &found, blocks, is_new);
         sf_parted_done(&found);
     }
     sf_heap_free(is_new);
@@ -260,7 +261,7 @@ struct search {
     int64_t min_ns, max_ns; /* of these parts */
 };
 
-static uint8_t *bits_of(struct search *w, size_t place, uint64_t n_traces)
+static uint8_t *doubles_bits_of(struct search *w, size_t place, uint64_t n_traces)
 {
     if (!w->p->bits[place]) {
         w->p->lens[place] = (size_t)n_traces / 8 + 1;
@@ -269,9 +270,9 @@ static uint8_t *bits_of(struct search *w, size_t place, uint64_t n_traces)
     return w->p->bits[place];
 }
 
-static bool mark(struct search *w, size_t place, uint64_t n_traces, uint32_t trace)
+static bool doubles_mark(struct search *w, size_t place, uint64_t n_traces, uint32_t trace)
 {
-    uint8_t *bits = trace < n_traces ? bits_of(w, place, n_traces) : NULL;
+    uint8_t *bits = trace < n_traces ? doubles_bits_of(w, place, n_traces) : NULL;
     if (bits)
         bits[trace / 8] |= (uint8_t)(1u << trace % 8);
     return bits != NULL;
@@ -284,11 +285,11 @@ static bool recall_block(struct search *w, struct sf_doubles *d, size_t place, u
     const struct sf_doubled_list *list;
     bool is_known;
     sf_mutex_lock(&d->lock);
-    one = find(d, w->s->runs[place]->row.id);
+    one = doubles_find(d, w->s->runs[place]->row.id);
     list = one ? &one->lists[w->kind] : NULL;
     is_known = list && list->is_compared;
     for (uint32_t i = 0; list && i < list->n; i++)
-        is_known = mark(w, place, n_traces, list->traces[i]) && is_known;
+        is_known = doubles_mark(w, place, n_traces, list->traces[i]) && is_known;
     sf_mutex_unlock(&d->lock);
     return is_known;
 }
@@ -307,7 +308,7 @@ static enum sf_err list_part(struct search *w, size_t place, struct sf_why *why)
             err = c->add(c, SF_COL_TRACES, why);
         for (uint32_t t = 0; !err && t < c->n_traces; t++) {
             if (!sf_list_room(&w->traces, w->n, &w->cap, 4096)) {
-                err = no_memory(why);
+                err = doubles_no_memory(why);
                 break;
             }
             w->traces[w->n].hash = sf_trace_id_hash(c->trace_ids[t], c->rows.tenant);
@@ -343,9 +344,9 @@ static enum sf_err meet_block(struct search *w, size_t place, struct sf_why *why
                                              w->filters, &is_there, &at, why);
         if (err || !is_there)
             continue;
-        if (!mark(w, place, sf_span_block_reader_info(reader)->n_traces, at.trace) ||
-            !mark(w, w->traces[i].place, UINT32_MAX, w->traces[i].number))
-            err = no_memory(why);
+        if (!doubles_mark(w, place, sf_span_block_reader_info(reader)->n_traces, at.trace) ||
+            !doubles_mark(w, w->traces[i].place, UINT32_MAX, w->traces[i].number))
+            err = doubles_no_memory(why);
     }
     sf_run_leave(run);
     return err;
@@ -358,7 +359,7 @@ static enum sf_err meet_parts(struct search *w, struct sf_arena scratch, struct 
     struct sf_parted found = {0};
     enum sf_err err = parts
                           ? sf_parted_find(&found, parts, w->min_ns, w->max_ns, w->q, scratch, why)
-                          : no_memory(why);
+                          : doubles_no_memory(why);
     for (size_t i = 0, at = 0; !err && i < w->s->n; i++) {
         if (!sf_run_is_part(w->s->runs[i]))
             continue;
@@ -371,7 +372,7 @@ static enum sf_err meet_parts(struct search *w, struct sf_arena scratch, struct 
     return err;
 }
 
-static enum sf_err add_parts(struct search *w, struct sf_arena scratch, struct sf_why *why)
+static enum sf_err doubles_add_parts(struct search *w, struct sf_arena scratch, struct sf_why *why)
 {
     enum sf_err err = meet_parts(w, scratch, why);
     for (size_t i = 0; !err && i < w->s->n; i++) {
@@ -398,7 +399,7 @@ static void find_extent(const struct sf_snapshot *s, int64_t from_ns, int64_t to
     *out_high = INT64_MIN;
     for (size_t i = 0; i < s->n; i++) {
         const struct sf_block_row *row = &s->runs[i]->row;
-        if (!overlaps(s->runs[i], from_ns, to_ns))
+        if (!doubles_overlaps(s->runs[i], from_ns, to_ns))
             continue;
         *out_low = row->ts_min_ns < *out_low ? row->ts_min_ns : *out_low;
         *out_high = row->ts_max_ns > *out_high ? row->ts_max_ns : *out_high;
@@ -416,7 +417,7 @@ static enum sf_err add_blocks(struct search *w, struct sf_doubles *d, int64_t fr
     for (size_t i = 0; !err && *out && i < w->s->n; i++) {
         struct sf_run *run = w->s->runs[i];
         const struct sf_span_block_reader *reader;
-        bool is_asked = overlaps(run, from_ns, to_ns);
+        bool is_asked = doubles_overlaps(run, from_ns, to_ns);
         if (!(is_asked || is_around(run, low, high)) || atomic_load(&run->is_bad))
             continue;
         if (sf_run_is_part(run)) {
@@ -445,14 +446,14 @@ static enum sf_err find_by_memory(struct search *w, struct sf_local *l, int64_t 
     p->bits = sf_heap_new_n(w->s->n + 1, sizeof(*p->bits));
     p->lens = sf_heap_new_n(w->s->n + 1, sizeof(*p->lens));
     if (!p->bits || !p->lens)
-        return no_memory(why);
+        return doubles_no_memory(why);
     err = add_blocks(w, &l->doubles, from_ns, to_ns, out, why);
     if (err || !*out || w->min_ns > w->max_ns)
         return err;
     if (!sf_arena_init(&w->filters, FILTER_CAP))
-        return no_memory(why);
+        return doubles_no_memory(why);
     sf_column_read_init(&w->show, l, w->q);
-    err = add_parts(w, scratch, why);
+    err = doubles_add_parts(w, scratch, why);
     sf_column_read_done(&w->show);
     sf_arena_done(&w->filters);
     sf_heap_free(w->traces);

@@ -25,7 +25,7 @@ void sf_granules_init(struct sf_granules *g, struct sf_local *l, struct sf_query
     g->cap_len = l->budget.cap[SF_LINE_QUERIES] / 2;
 }
 
-static void drop(struct sf_granules *g, struct sf_granule *s)
+static void granules_drop(struct sf_granules *g, struct sf_granule *s)
 {
     if (s->run) {
         sf_run_leave(s->run);
@@ -69,7 +69,7 @@ void sf_granules_give_arena(struct sf_local *l, struct sf_arena *a)
 void sf_granules_done(struct sf_granules *g)
 {
     for (unsigned i = 0; i < SF_GRANULES_MAX && g->l; i++) {
-        drop(g, &g->slots[i]);
+        granules_drop(g, &g->slots[i]);
         sf_granules_give_arena(g->l, &g->slots[i].arena);
     }
     *g = (struct sf_granules){0};
@@ -77,7 +77,7 @@ void sf_granules_done(struct sf_granules *g)
 
 /* A slot for one more granule: a free one while the memory allows it, else the one unused for
  * longest; never the two newest, which the caller may be examining. */
-static struct sf_granule *find_slot(struct sf_granules *g)
+static struct sf_granule *granules_find_slot(struct sf_granules *g)
 {
     struct sf_granule *empty = NULL, *oldest = NULL;
     size_t len = 0;
@@ -95,7 +95,7 @@ static struct sf_granule *find_slot(struct sf_granules *g)
     }
     if (empty && (n_used < 2 || len < g->cap_len))
         return empty;
-    drop(g, oldest);
+    granules_drop(g, oldest);
     return oldest;
 }
 
@@ -108,15 +108,16 @@ static enum sf_err count_slot(struct sf_granules *g, const struct sf_granule *s,
     for (unsigned i = 0; err && !is_only && i < SF_GRANULES_MAX; i++) {
         struct sf_granule *other = &g->slots[i];
         if (other != s && other->run && other->used_at + 1 < s->used_at) {
-            drop(g, other);
+            granules_drop(g, other);
             err = sf_budget_query(&g->l->budget, &g->held_len, g->held_len, why);
         }
     }
     return is_only ? SF_OK : err;
 }
 
-static enum sf_err read_rows(struct sf_granules *g, const struct sf_span_block_reader *reader,
-                             struct sf_granule *s, struct sf_why *why)
+static enum sf_err granules_read_rows(struct sf_granules *g,
+                                      const struct sf_span_block_reader *reader,
+                                      struct sf_granule *s, struct sf_why *why)
 {
     struct sf_granule_view v;
     if (s->from == 0 && s->to == ALL_ROWS)
@@ -147,7 +148,7 @@ enum sf_err sf_granules_part(struct sf_granules *g, struct sf_run *run, uint32_t
     err = sf_granules_query_check(g->q, why);
     if (err)
         return err;
-    s = find_slot(g);
+    s = granules_find_slot(g);
     if (!s->arena.base && !sf_granules_take_arena(g->l, &s->arena))
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a granule");
     err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
@@ -157,7 +158,7 @@ enum sf_err sf_granules_part(struct sf_granules *g, struct sf_run *run, uint32_t
     s->columns = columns;
     s->from = from;
     s->to = to;
-    err = read_rows(g, reader, s, why);
+    err = granules_read_rows(g, reader, s, why);
     if (err) {
         s->arena.at = 0;
         sf_run_leave(run);

@@ -97,7 +97,7 @@ static void widen_rows(struct sf_long_trace *t, const struct sf_span_rows *rows,
 
 /* ---- traces of the runs in hand ---- */
 
-static enum sf_err no_memory(struct sf_why *why)
+static enum sf_err long_traces_no_memory(struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_NOMEM, "store: no memory to look for traces that reach far");
 }
@@ -114,7 +114,7 @@ static enum sf_err list_granule(struct work *w, size_t place, uint32_t granule)
             {c->trace_ids[t], c->rows.tenant, INT64_MAX, INT64_MIN, INT64_MAX, INT64_MIN},
             false};
         if (!sf_list_room(&w->list, w->n, &w->cap, 4096))
-            return no_memory(w->why);
+            return long_traces_no_memory(w->why);
         widen_rows(&p.t, &c->rows, c->firsts[t], c->firsts[t + 1], w->show.view.info,
                    w->s->runs[place]);
         w->min_ns = p.t.min_ns < w->min_ns ? p.t.min_ns : w->min_ns;
@@ -137,7 +137,7 @@ static enum sf_err list_run(struct work *w, size_t place)
     return err;
 }
 
-static int by_hash(const void *a, const void *b)
+static int long_traces_by_hash(const void *a, const void *b)
 {
     const struct piece *x = a, *y = b;
     int id;
@@ -148,14 +148,14 @@ static int by_hash(const void *a, const void *b)
 }
 
 /* Pieces of a trace become one. (Those of one run too: harmless.) */
-static void join(struct work *w)
+static void long_traces_join(struct work *w)
 {
     size_t kept = 0;
     if (w->n > 1)
-        qsort(w->list, w->n, sizeof(*w->list), by_hash);
+        qsort(w->list, w->n, sizeof(*w->list), long_traces_by_hash);
     for (size_t i = 0; i < w->n; i++) {
         struct piece *last = kept ? &w->list[kept - 1] : NULL;
-        if (last && by_hash(last, &w->list[i]) == 0) {
+        if (last && long_traces_by_hash(last, &w->list[i]) == 0) {
             widen(&last->t, &w->list[i].t);
             last->is_parted = true;
         } else {
@@ -219,7 +219,7 @@ static enum sf_err walk_run(struct work *w, struct sf_run *run,
 {
     uint64_t n_traces = sf_span_block_reader_info(reader)->n_traces;
     uint64_t *entries = sf_arena_raw(&w->scratch, AT_ONCE * sizeof(*entries), 16);
-    enum sf_err err = entries ? SF_OK : no_memory(w->why);
+    enum sf_err err = entries ? SF_OK : long_traces_no_memory(w->why);
     size_t at = 0;
     for (uint64_t first = 0; !err && first < n_traces && at < w->n; first += AT_ONCE) {
         uint32_t n = n_traces - first < AT_ONCE ? (uint32_t)(n_traces - first) : AT_ONCE;
@@ -274,7 +274,7 @@ static bool is_far_apart(const struct piece *p)
            (p->is_parted || sf_local_hour_of(p->t.first_ns) != sf_local_hour_of(p->t.last_ns));
 }
 
-static enum sf_err keep(struct work *w)
+static enum sf_err long_traces_keep(struct work *w)
 {
     struct sf_long_traces *to = &w->l->long_traces;
     struct sf_long_trace *list;
@@ -307,12 +307,12 @@ static enum sf_err keep(struct work *w)
         to->n = kept;
     }
     sf_mutex_unlock(&to->lock);
-    return list ? SF_OK : no_memory(w->why);
+    return list ? SF_OK : long_traces_no_memory(w->why);
 }
 
 /* ---- comparing ---- */
 
-static enum sf_err compare(struct work *w)
+static enum sf_err long_traces_compare(struct work *w)
 {
     const struct sf_snapshot *s = w->s;
     enum sf_err err = SF_OK;
@@ -325,7 +325,7 @@ static enum sf_err compare(struct work *w)
         if (err && sf_granules_query_skips(w->q, s->runs[i], err, w->why))
             err = SF_OK;
     }
-    join(w);
+    long_traces_join(w);
     for (size_t i = 0; !err && w->n && i < s->n; i++) {
         struct sf_run *run = s->runs[i];
         if (w->is_mine[i] || atomic_load(&run->is_bad) ||
@@ -336,7 +336,7 @@ static enum sf_err compare(struct work *w)
             err = SF_OK;
     }
     if (!err)
-        err = keep(w);
+        err = long_traces_keep(w);
     for (size_t i = 0; !err && i < s->n; i++) {
         if (w->is_mine[i])
             atomic_store(&s->runs[i]->is_compared, true);
@@ -370,10 +370,10 @@ static enum sf_err compare_marked(struct sf_local *l, const struct sf_snapshot *
     struct work w = {.l = l, .s = s, .q = q, .is_mine = is_mine, .why = why};
     enum sf_err err;
     if (!sf_arena_init(&w.scratch, FILTER_CAP))
-        return no_memory(why);
+        return long_traces_no_memory(why);
     sf_column_read_init(&w.show, l, q);
     sf_granules_init(&w.granules, l, q, NULL, 0);
-    err = compare(&w);
+    err = long_traces_compare(&w);
     sf_granules_done(&w.granules);
     sf_column_read_done(&w.show);
     sf_arena_done(&w.scratch);
@@ -382,7 +382,8 @@ static enum sf_err compare_marked(struct sf_local *l, const struct sf_snapshot *
 }
 
 /* Marks runs to compare, the newest first, with up to `max_rows`; how many. */
-static size_t mark(const struct sf_snapshot *s, bool has_parts, uint64_t max_rows, uint8_t *is_mine)
+static size_t long_traces_mark(const struct sf_snapshot *s, bool has_parts, uint64_t max_rows,
+                               uint8_t *is_mine)
 {
     uint64_t n_rows = 0;
     size_t n = 0;
@@ -398,7 +399,7 @@ static size_t mark(const struct sf_snapshot *s, bool has_parts, uint64_t max_row
     return n;
 }
 
-static void forget_old(struct sf_local *l, const struct sf_snapshot *s)
+static void long_traces_forget_old(struct sf_local *l, const struct sf_snapshot *s)
 {
     struct sf_long_traces *list = &l->long_traces;
     int64_t oldest_ns = INT64_MAX;
@@ -423,13 +424,13 @@ enum sf_err sf_long_traces_compare(struct sf_local *l, struct sf_why *why)
     while (!err && !is_over && !atomic_load(&l->is_stopping)) {
         struct sf_snapshot *s = sf_snapshot_take(&l->snapshots);
         uint8_t *is_mine = sf_heap_new_n(s->n + 1, 1);
-        err = is_mine ? begin_work(&l->long_traces, &q, why) : no_memory(why);
+        err = is_mine ? begin_work(&l->long_traces, &q, why) : long_traces_no_memory(why);
         if (!err) {
-            is_over = mark(s, false, SOME_ROWS, is_mine) == 0;
+            is_over = long_traces_mark(s, false, SOME_ROWS, is_mine) == 0;
             if (!is_over)
                 err = compare_marked(l, s, is_mine, &q, why);
             else
-                forget_old(l, s);
+                long_traces_forget_old(l, s);
             end_work(&l->long_traces);
         }
         sf_heap_free(is_mine);
@@ -439,7 +440,7 @@ enum sf_err sf_long_traces_compare(struct sf_local *l, struct sf_why *why)
 }
 
 /* How long comparing the marked runs takes, in rows that are listed meanwhile. */
-static uint64_t cost_of(const struct sf_snapshot *s, const uint8_t *is_mine)
+static uint64_t long_traces_cost_of(const struct sf_snapshot *s, const uint8_t *is_mine)
 {
     int64_t min_ns = INT64_MAX, max_ns = INT64_MIN;
     uint64_t n_rows = 0, n_far = 0;
@@ -476,13 +477,14 @@ enum sf_err sf_long_traces_for_query(struct sf_local *l, struct sf_snapshot *s,
     enum sf_err err = SF_OK;
     bool is_known;
     if (!is_mine)
-        return no_memory(why);
-    is_known = mark(s, true, UINT64_MAX, is_mine) == 0 || !would_take_long(l, cost_of(s, is_mine));
+        return long_traces_no_memory(why);
+    is_known = long_traces_mark(s, true, UINT64_MAX, is_mine) == 0 ||
+               !would_take_long(l, long_traces_cost_of(s, is_mine));
     if (is_known)
         err = begin_work(&l->long_traces, q, why);
     if (is_known && !err) {
         memset(is_mine, 0, s->n);
-        if (mark(s, true, UINT64_MAX, is_mine)) /* another may have done it meanwhile */
+        if (long_traces_mark(s, true, UINT64_MAX, is_mine)) /* another may have done it meanwhile */
             err = compare_marked(l, s, is_mine, q, why);
         end_work(&l->long_traces);
     }

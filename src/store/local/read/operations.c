@@ -23,8 +23,8 @@ struct sums {
     struct sf_table at;
 };
 
-static enum sf_err find(struct sums *s, sf_str service, sf_str name, struct sf_operation_row **out,
-                        struct sf_why *why)
+static enum sf_err operations_find(struct sums *s, sf_str service, sf_str name,
+                                   struct sf_operation_row **out, struct sf_why *why)
 {
     struct sf_table_lookup lookup;
     struct sf_operation_row *row;
@@ -49,7 +49,7 @@ static enum sf_err find(struct sums *s, sf_str service, sf_str name, struct sf_o
     return SF_OK;
 }
 
-static void add_count(struct sf_call_count *to, const struct sf_call_count *from)
+static void operations_add_count(struct sf_call_count *to, const struct sf_call_count *from)
 {
     to->n_spans += from->n_spans;
     to->n_errors += from->n_errors;
@@ -71,25 +71,25 @@ static enum sf_err add_sketches(struct sums *s, const struct sf_span_block_reade
             at++;
         if (!sf_granules_query_has_tenant(s->q, list[i].tenant))
             continue;
-        err = find(s, list[i].service, list[i].name, &row, why);
+        err = operations_find(s, list[i].service, list[i].name, &row, why);
         if (err)
             return err;
-        add_count(&row->all, &list[i].all);
+        operations_add_count(&row->all, &list[i].all);
         if (at < n_entries && entries[at].op == i)
-            add_count(&row->entries, &entries[at].count);
+            operations_add_count(&row->entries, &entries[at].count);
     }
     return SF_OK;
 }
 
-static bool is_counted(const struct sums *s, uint64_t start_ns)
+static bool operations_is_counted(const struct sums *s, uint64_t start_ns)
 {
     return (s->filter.from_ns == 0 && s->filter.to_ns == 0) ||
            (start_ns <= (uint64_t)INT64_MAX &&
             sf_run_filter_overlaps(&s->filter, (int64_t)start_ns, (int64_t)start_ns));
 }
 
-static enum sf_err add_granule(struct sums *s, struct sf_run *run, uint32_t granule,
-                               struct sf_why *why)
+static enum sf_err operations_add_granule(struct sums *s, struct sf_run *run, uint32_t granule,
+                                          struct sf_why *why)
 {
     uint32_t columns = SF_COL_TIMES | SF_COL_KIND | SF_COL_NAME | SF_COL_RESOURCE | SF_COL_PARENT |
                        SF_COL_REST;
@@ -99,11 +99,11 @@ static enum sf_err add_granule(struct sums *s, struct sf_run *run, uint32_t gran
         sf_str service = rows->resources[rows->resource[i]].service;
         struct sf_operation_row *row;
         uint64_t ns = rows->end_ns[i] > rows->start_ns[i] ? rows->end_ns[i] - rows->start_ns[i] : 0;
-        if (!is_counted(s, rows->start_ns[i]) ||
+        if (!operations_is_counted(s, rows->start_ns[i]) ||
             sf_tombstones_hide(s->snapshot->tombstones, run->row.id, rows->tenant,
                                rows->trace_id[i], service, rows->start_ns[i]))
             continue;
-        err = find(s, service, rows->name.dict[rows->name.code[i]], &row, why);
+        err = operations_find(s, service, rows->name.dict[rows->name.code[i]], &row, why);
         if (err)
             return err;
         sf_granule_count_call(&row->all, rows->status[i] == SF_STATUS_ERROR, ns);
@@ -113,8 +113,9 @@ static enum sf_err add_granule(struct sums *s, struct sf_run *run, uint32_t gran
     return err;
 }
 
-static enum sf_err add_rows(struct sums *s, struct sf_run *run,
-                            const struct sf_span_block_reader *reader, struct sf_why *why)
+static enum sf_err operations_add_rows(struct sums *s, struct sf_run *run,
+                                       const struct sf_span_block_reader *reader,
+                                       struct sf_why *why)
 {
     uint32_t n = sf_span_block_reader_granules(reader);
     enum sf_err err = SF_OK;
@@ -122,12 +123,13 @@ static enum sf_err add_rows(struct sums *s, struct sf_run *run,
         const struct sf_granule_info *info = sf_span_block_reader_granule(reader, g);
         if (sf_granules_query_has_tenant(s->q, info->tenant) &&
             sf_run_filter_overlaps(&s->filter, info->ts_min_ns, info->ts_max_ns))
-            err = add_granule(s, run, g, why);
+            err = operations_add_granule(s, run, g, why);
     }
     return err;
 }
 
-static enum sf_err add_run(void *arg, size_t place, bool *out_is_done, struct sf_why *why)
+static enum sf_err operations_add_run(void *arg, size_t place, bool *out_is_done,
+                                      struct sf_why *why)
 {
     struct sums *s = arg;
     struct sf_run *run = s->snapshot->runs[place];
@@ -149,12 +151,12 @@ static enum sf_err add_run(void *arg, size_t place, bool *out_is_done, struct sf
     err = sf_run_enter(run, has_sketches ? SF_TABLES_OPERATIONS : SF_TABLES_ROWS, &reader, why);
     if (err)
         return err;
-    err = has_sketches ? add_sketches(s, reader, why) : add_rows(s, run, reader, why);
+    err = has_sketches ? add_sketches(s, reader, why) : operations_add_rows(s, run, reader, why);
     sf_run_leave(run);
     return err;
 }
 
-static int by_name(const void *a, const void *b)
+static int operations_by_name(const void *a, const void *b)
 {
     const struct sf_operation_row *x = a, *y = b;
     int c = sf_str_cmp(x->service, y->service);
@@ -176,7 +178,7 @@ enum sf_err sf_operations_read(struct sf_store *store, int64_t from_ns, int64_t 
         return err;
     s.snapshot = sf_snapshot_take(&l->snapshots);
     sf_granules_init(&s.granules, l, q, NULL, 0);
-    err = sf_run_filter_each(&s.filter, s.snapshot, false, add_run, &s, why);
+    err = sf_run_filter_each(&s.filter, s.snapshot, false, operations_add_run, &s, why);
     if (!err) {
         rows = sf_arena_new_n(q->req, s.n + 1, sizeof(*rows));
         if (!rows)
@@ -186,7 +188,7 @@ enum sf_err sf_operations_read(struct sf_store *store, int64_t from_ns, int64_t 
         rows[i] = *s.rows[i];
     if (!err) {
         if (s.n)
-            qsort(rows, s.n, sizeof(*rows), by_name);
+            qsort(rows, s.n, sizeof(*rows), operations_by_name);
         *out = (struct sf_operation_rows){rows, s.n};
     }
     sf_granules_done(&s.granules);

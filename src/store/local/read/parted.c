@@ -35,13 +35,13 @@ struct merge {
 
 /* ---- streams ---- */
 
-static uint32_t hash_of(const struct stream *s)
+static uint32_t parted_hash_of(const struct stream *s)
 {
     return (uint32_t)(s->chunk[s->at] >> 32);
 }
 
 /* *out_has false: the run is through. */
-static enum sf_err fill(struct merge *m, struct stream *s, bool *out_has, struct sf_why *why)
+static enum sf_err parted_fill(struct merge *m, struct stream *s, bool *out_has, struct sf_why *why)
 {
     uint64_t left = s->n - s->next;
     enum sf_err err = sf_granules_query_check(m->q, why);
@@ -62,12 +62,12 @@ static enum sf_err fill(struct merge *m, struct stream *s, bool *out_has, struct
 static bool is_earlier(const void *arg, const void *a, const void *b)
 {
     (void)arg;
-    return hash_of(*(struct stream *const *)a) < hash_of(*(struct stream *const *)b);
+    return parted_hash_of(*(struct stream *const *)a) < parted_hash_of(*(struct stream *const *)b);
 }
 
 /* ---- groups of one hash ---- */
 
-static void mark(struct merge *m, size_t place, uint32_t trace)
+static void parted_mark(struct merge *m, size_t place, uint32_t trace)
 {
     m->p->bits[place][trace / 8] |= (uint8_t)(1u << trace % 8);
 }
@@ -75,20 +75,20 @@ static void mark(struct merge *m, size_t place, uint32_t trace)
 static void end_group(struct merge *m)
 {
     for (uint32_t i = 0; m->is_shared && i < m->n_group; i++)
-        mark(m, m->group[i].place, m->group[i].trace);
+        parted_mark(m, m->group[i].place, m->group[i].trace);
     m->n_group = 0;
     m->is_shared = false;
 }
 
-static void add_entry(struct merge *m, const struct stream *s)
+static void parted_add_entry(struct merge *m, const struct stream *s)
 {
     uint32_t trace = (uint32_t)s->chunk[s->at];
-    if (m->n_group && hash_of(s) != m->hash)
+    if (m->n_group && parted_hash_of(s) != m->hash)
         end_group(m);
-    m->hash = hash_of(s);
+    m->hash = parted_hash_of(s);
     if (m->n_group == MAX_GROUP) { /* for colliding ids, whole traces are read */
         m->is_shared = true;
-        mark(m, s->place, trace);
+        parted_mark(m, s->place, trace);
         return;
     }
     m->is_shared = m->is_shared || (m->n_group && m->group[0].place != s->place);
@@ -104,9 +104,9 @@ static enum sf_err merge_all(struct merge *m, struct sf_why *why)
     while (!err && m->n_heap) {
         bool has = true;
         s = m->heap[0];
-        add_entry(m, s);
+        parted_add_entry(m, s);
         if (++s->at == s->n_chunk)
-            err = fill(m, s, &has, why);
+            err = parted_fill(m, s, &has, why);
         if (has)
             sf_heap_queue_sink(m->heap, m->n_heap, 0, sizeof(s), is_earlier, NULL);
         else
@@ -118,7 +118,7 @@ static enum sf_err merge_all(struct merge *m, struct sf_why *why)
 
 /* ---- which runs ---- */
 
-static bool overlaps(const struct sf_run *run, int64_t from_ns, int64_t to_ns)
+static bool parted_overlaps(const struct sf_run *run, int64_t from_ns, int64_t to_ns)
 {
     return run->row.ts_min_ns <= to_ns && run->row.ts_max_ns >= from_ns;
 }
@@ -140,21 +140,21 @@ static enum sf_err open_stream(struct merge *m, struct sf_run *run, size_t place
     s->chunk = sf_heap_new_n(CHUNK, sizeof(*s->chunk));
     if (!m->p->bits[place] || !s->chunk)
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory to tell traces apart");
-    err = fill(m, s, &has, why);
+    err = parted_fill(m, s, &has, why);
     if (!err && has)
         m->heap[m->n_heap++] = s;
     return err;
 }
 
-static enum sf_err open_streams(struct merge *m, const struct sf_snapshot *s, int64_t from_ns,
-                                int64_t to_ns, struct sf_why *why)
+static enum sf_err parted_open_streams(struct merge *m, const struct sf_snapshot *s,
+                                       int64_t from_ns, int64_t to_ns, struct sf_why *why)
 {
     bool is_all = from_ns == 0 && to_ns == 0;
     int64_t low = INT64_MAX, high = INT64_MIN;
     enum sf_err err = SF_OK;
     for (size_t i = 0; i < s->n; i++) {
         const struct sf_block_row *row = &s->runs[i]->row;
-        if (!is_all && !overlaps(s->runs[i], from_ns, to_ns))
+        if (!is_all && !parted_overlaps(s->runs[i], from_ns, to_ns))
             continue;
         low = row->ts_min_ns < low ? row->ts_min_ns : low;
         high = row->ts_max_ns > high ? row->ts_max_ns : high;
@@ -162,7 +162,7 @@ static enum sf_err open_streams(struct merge *m, const struct sf_snapshot *s, in
     low = low > INT64_MIN + SF_PARTED_GAP_NS ? low - SF_PARTED_GAP_NS : INT64_MIN;
     high = high < INT64_MAX - SF_PARTED_GAP_NS ? high + SF_PARTED_GAP_NS : INT64_MAX;
     for (size_t i = 0; !err && i < s->n; i++) {
-        if (overlaps(s->runs[i], low, high) && !atomic_load(&s->runs[i]->is_bad))
+        if (parted_overlaps(s->runs[i], low, high) && !atomic_load(&s->runs[i]->is_bad))
             err = open_stream(m, s->runs[i], i, why);
     }
     return err;
@@ -185,7 +185,7 @@ enum sf_err sf_parted_find(struct sf_parted *p, const struct sf_snapshot *s, int
         if (!p->bits || !p->lens || !m->streams || !m->heap)
             err = sf_fail(why, SF_ERR_NOMEM, "query: no memory to tell traces apart");
         if (!err)
-            err = open_streams(m, s, from_ns, to_ns, why);
+            err = parted_open_streams(m, s, from_ns, to_ns, why);
         if (!err && m->n_heap > 1)
             err = merge_all(m, why);
         for (size_t i = 0; i < m->n_streams; i++) {

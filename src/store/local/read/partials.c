@@ -36,13 +36,13 @@ bool sf_partials_init(struct sf_partials *p, struct sf_budget *budget)
 
 /* ---- memory ---- */
 
-static size_t len_of(const struct sf_question *q)
+static size_t partials_len_of(const struct sf_question *q)
 {
     return sizeof(*q) + q->text_len + q->cap * sizeof(*q->pieces) + sf_table_memory(&q->at) +
            q->bytes_len + q->n * sizeof(size_t);
 }
 
-static void count(struct sf_partials *p, struct sf_question *q, size_t len)
+static void partials_count(struct sf_partials *p, struct sf_question *q, size_t len)
 {
     if (len > q->len)
         sf_budget_add(p->budget, SF_LINE_PARTIALS, len - q->len);
@@ -52,10 +52,10 @@ static void count(struct sf_partials *p, struct sf_question *q, size_t len)
 }
 
 /* The last question takes the place of the one that goes. */
-static void drop(struct sf_partials *p, uint32_t at)
+static void partials_drop(struct sf_partials *p, uint32_t at)
 {
     struct sf_question *q = &p->list[at];
-    count(p, q, 0);
+    partials_count(p, q, 0);
     for (uint32_t i = 0; i < q->n; i++)
         sf_heap_free(q->pieces[i].bytes);
     sf_heap_free(q->pieces);
@@ -70,7 +70,7 @@ static void drop(struct sf_partials *p, uint32_t at)
 void sf_partials_done(struct sf_partials *p)
 {
     while (p->n)
-        drop(p, p->n - 1);
+        partials_drop(p, p->n - 1);
     sf_heap_free(p->list);
     if (p->budget)
         sf_mutex_done(&p->lock);
@@ -79,14 +79,14 @@ void sf_partials_done(struct sf_partials *p)
 
 /* ---- finding ---- */
 
-static uint64_t hash_of(const struct sf_partial_key *key)
+static uint64_t partials_hash_of(const struct sf_partial_key *key)
 {
     return sf_key_mix(sf_key(key->question.p, key->question.len), key->tenant);
 }
 
-static struct sf_question *find(struct sf_partials *p, const struct sf_partial_key *key)
+static struct sf_question *partials_find(struct sf_partials *p, const struct sf_partial_key *key)
 {
-    uint64_t hash = hash_of(key);
+    uint64_t hash = partials_hash_of(key);
     for (uint32_t i = 0; i < p->n; i++) {
         struct sf_question *q = &p->list[i];
         if (q->hash == hash && q->tenant == key->tenant && q->text_len == key->question.len &&
@@ -96,18 +96,19 @@ static struct sf_question *find(struct sf_partials *p, const struct sf_partial_k
     return NULL;
 }
 
-static uint64_t place_of(uint64_t block, uint32_t granule)
+static uint64_t partials_place_of(uint64_t block, uint32_t granule)
 {
     return sf_key_mix(sf_key_u64(block), granule);
 }
 
-static struct piece *find_piece(const struct sf_question *q, const struct sf_partial_key *key)
+static struct piece *partials_find_piece(const struct sf_question *q,
+                                         const struct sf_partial_key *key)
 {
     struct sf_table_lookup lookup;
     uint32_t at;
     if (!q->n)
         return NULL;
-    lookup = sf_table_lookup(&q->at, place_of(key->block, key->granule));
+    lookup = sf_table_lookup(&q->at, partials_place_of(key->block, key->granule));
     while (sf_table_next(&lookup, &at)) {
         if (q->pieces[at].block == key->block && q->pieces[at].granule == key->granule)
             return &q->pieces[at];
@@ -122,8 +123,8 @@ bool sf_partials_get(struct sf_partials *p, const struct sf_partial_key *key, st
     struct sf_question *q;
     uint8_t *copy = NULL;
     sf_mutex_lock(&p->lock);
-    q = find(p, key);
-    piece = q ? find_piece(q, key) : NULL;
+    q = partials_find(p, key);
+    piece = q ? partials_find_piece(q, key) : NULL;
     if (piece && piece->variant != key->variant)
         piece = NULL;
     if (q)
@@ -156,27 +157,28 @@ static struct sf_question *add_question(struct sf_partials *p, const struct sf_p
 {
     struct sf_question *q;
     if (p->n == SF_LIMIT_PARTIAL_QUESTIONS)
-        drop(p, oldest(p, NULL));
+        partials_drop(p, oldest(p, NULL));
     q = &p->list[p->n];
     *q = (struct sf_question){.tenant = key->tenant, .text_len = (uint32_t)key->question.len};
     q->text = sf_heap_new(key->question.len + 1);
     if (!q->text)
         return NULL;
     memcpy(q->text, key->question.p, key->question.len);
-    q->hash = hash_of(key);
+    q->hash = partials_hash_of(key);
     p->n++;
     return q;
 }
 
 /* One result a granule: what it was with other rows left out is not requested again. */
-static void add_piece(struct sf_question *q, const struct sf_partial_key *key, sf_bytes result)
+static void partials_add_piece(struct sf_question *q, const struct sf_partial_key *key,
+                               sf_bytes result)
 {
     struct piece piece = {.block = key->block,
                           .variant = key->variant,
                           .granule = key->granule,
                           .len = (uint32_t)result.len,
                           .bytes = sf_heap_new(result.len + 1)};
-    struct piece *old = find_piece(q, key);
+    struct piece *old = partials_find_piece(q, key);
     if (!piece.bytes ||
         (!old && (!sf_table_more(&q->at) || !sf_list_room(&q->pieces, q->n, &q->cap, 16)))) {
         sf_heap_free(piece.bytes);
@@ -190,19 +192,19 @@ static void add_piece(struct sf_question *q, const struct sf_partial_key *key, s
         *old = piece;
         return;
     }
-    sf_table_put(&q->at, place_of(key->block, key->granule), q->n);
+    sf_table_put(&q->at, partials_place_of(key->block, key->granule), q->n);
     q->pieces[q->n++] = piece;
 }
 
 /* Is there space for so much more, perhaps after the oldest queries went? */
-static bool make_room(struct sf_partials *p, const struct sf_partial_key *key, size_t more)
+static bool partials_make_room(struct sf_partials *p, const struct sf_partial_key *key, size_t more)
 {
     size_t cap = p->budget->cap[SF_LINE_PARTIALS];
     while (sf_budget_used(p->budget, SF_LINE_PARTIALS) + more > cap) {
-        uint32_t at = oldest(p, find(p, key));
+        uint32_t at = oldest(p, partials_find(p, key));
         if (at == p->n)
             return false;
-        drop(p, at);
+        partials_drop(p, at);
     }
     return true;
 }
@@ -215,14 +217,14 @@ void sf_partials_put(struct sf_partials *p, const struct sf_partial_key *key, sf
         return;
     paused = sf_account_pause(); /* it is shared by all identical queries */
     sf_mutex_lock(&p->lock);
-    if (make_room(p, key, result.len + key->question.len + 4 * sizeof(struct piece))) {
-        q = find(p, key);
+    if (partials_make_room(p, key, result.len + key->question.len + 4 * sizeof(struct piece))) {
+        q = partials_find(p, key);
         if (!q)
             q = add_question(p, key);
         if (q) {
             q->used_at = ++p->tick;
-            add_piece(q, key, result);
-            count(p, q, len_of(q));
+            partials_add_piece(q, key, result);
+            partials_count(p, q, partials_len_of(q));
         }
     }
     sf_mutex_unlock(&p->lock);
@@ -247,8 +249,8 @@ static void drop_pieces(struct sf_partials *p, struct sf_question *q, uint64_t b
     q->n = kept;
     sf_table_clear(&q->at);
     for (uint32_t i = 0; i < q->n; i++)
-        sf_table_put(&q->at, place_of(q->pieces[i].block, q->pieces[i].granule), i);
-    count(p, q, len_of(q));
+        sf_table_put(&q->at, partials_place_of(q->pieces[i].block, q->pieces[i].granule), i);
+    partials_count(p, q, partials_len_of(q));
 }
 
 void sf_partials_drop_block(struct sf_partials *p, uint64_t block)
@@ -258,7 +260,7 @@ void sf_partials_drop_block(struct sf_partials *p, uint64_t block)
     for (uint32_t i = p->n; i > 0; i--) {
         drop_pieces(p, &p->list[i - 1], block);
         if (!p->list[i - 1].n)
-            drop(p, i - 1);
+            partials_drop(p, i - 1);
     }
     sf_mutex_unlock(&p->lock);
     sf_account_resume(paused);
@@ -270,7 +272,7 @@ void sf_partials_drop_tenant(struct sf_partials *p, uint32_t tenant)
     sf_mutex_lock(&p->lock);
     for (uint32_t i = p->n; i > 0; i--) {
         if (p->list[i - 1].tenant == tenant)
-            drop(p, i - 1);
+            partials_drop(p, i - 1);
     }
     sf_mutex_unlock(&p->lock);
     sf_account_resume(paused);

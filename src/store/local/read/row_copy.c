@@ -11,7 +11,7 @@ bool sf_row_copy_value(struct sf_arena *a, struct sf_value *v)
     }
 }
 
-static bool copy_attrs(struct sf_arena *a, struct sf_attrs *attrs)
+static bool row_copy_attrs(struct sf_arena *a, struct sf_attrs *attrs)
 {
     struct sf_attr *list;
     if (attrs->n == 0) {
@@ -36,15 +36,16 @@ bool sf_row_copy_span(struct sf_arena *a, struct sf_span *s)
     struct sf_link *links = sf_arena_raw(a, (s->n_links + 1) * sizeof(*links), 16);
     bool ok = events && links && sf_arena_copy(a, s->name, &s->name) &&
               sf_arena_copy(a, s->status_msg, &s->status_msg) &&
-              sf_arena_copy(a, s->trace_state, &s->trace_state) && copy_attrs(a, &s->attrs);
+              sf_arena_copy(a, s->trace_state, &s->trace_state) && row_copy_attrs(a, &s->attrs);
     for (uint32_t i = 0; ok && i < s->n_events; i++) {
         events[i] = s->events[i];
-        ok = sf_arena_copy(a, events[i].name, &events[i].name) && copy_attrs(a, &events[i].attrs);
+        ok = sf_arena_copy(a, events[i].name, &events[i].name) &&
+             row_copy_attrs(a, &events[i].attrs);
     }
     for (uint32_t i = 0; ok && i < s->n_links; i++) {
         links[i] = s->links[i];
         ok = sf_arena_copy(a, links[i].trace_state, &links[i].trace_state) &&
-             copy_attrs(a, &links[i].attrs);
+             row_copy_attrs(a, &links[i].attrs);
     }
     s->events = s->n_events ? events : NULL;
     s->links = s->n_links ? links : NULL;
@@ -53,13 +54,13 @@ bool sf_row_copy_span(struct sf_arena *a, struct sf_span *s)
 
 bool sf_row_copy_resource(struct sf_arena *a, struct sf_resource *r)
 {
-    return copy_attrs(a, &r->attrs) && sf_arena_copy(a, r->schema_url, &r->schema_url) &&
+    return row_copy_attrs(a, &r->attrs) && sf_arena_copy(a, r->schema_url, &r->schema_url) &&
            sf_arena_copy(a, r->service, &r->service);
 }
 
 bool sf_row_copy_scope(struct sf_arena *a, struct sf_scope *s)
 {
-    return copy_attrs(a, &s->attrs) && sf_arena_copy(a, s->name, &s->name) &&
+    return row_copy_attrs(a, &s->attrs) && sf_arena_copy(a, s->name, &s->name) &&
            sf_arena_copy(a, s->version, &s->version) &&
            sf_arena_copy(a, s->schema_url, &s->schema_url);
 }

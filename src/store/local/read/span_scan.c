@@ -194,7 +194,7 @@ static void drop_top(struct cursor *c)
 
 /* ---- looking ---- */
 
-static bool is_in_range(const struct cursor *c, int64_t min_ns, int64_t max_ns)
+static bool span_scan_is_in_range(const struct cursor *c, int64_t min_ns, int64_t max_ns)
 {
     return sf_run_filter_overlaps(&c->where, min_ns, max_ns);
 }
@@ -224,7 +224,7 @@ static bool granule_is_in_range(const struct cursor *c, const struct sf_span_blo
         min_ns = info->ts_min_ns < min_ns ? info->ts_min_ns : min_ns;
         max_ns = info->ts_max_ns > max_ns ? info->ts_max_ns : max_ns;
     }
-    return is_in_range(c, min_ns, max_ns);
+    return span_scan_is_in_range(c, min_ns, max_ns);
 }
 
 static uint64_t granules_of(const struct sf_run *run)
@@ -284,8 +284,8 @@ static struct spot spot_of(const struct cursor *c, const struct unit *u, uint32_
                          .is_known = !goes_on && !(t == 0 && info->is_continuation)};
 }
 
-static enum sf_err add_hits(struct cursor *c, const struct unit *u, const uint8_t *hits,
-                            struct sf_why *why)
+static enum sf_err span_scan_add_hits(struct cursor *c, const struct unit *u, const uint8_t *hits,
+                                      struct sf_why *why)
 {
     const struct sf_run *run = u->run;
     struct sf_span_columns *rows = &c->show.base;
@@ -300,7 +300,7 @@ static enum sf_err add_hits(struct cursor *c, const struct unit *u, const uint8_
         for (uint32_t i = rows->firsts[t]; i < rows->firsts[t + 1]; i++)
             first_ns = rows->rows.start_ns[i] < first_ns ? rows->rows.start_ns[i] : first_ns;
         start_ns = clamp_start(first_ns, info->ts_min_ns, max_ns);
-        if (is_in_range(c, start_ns, INT64_MAX)) /* the granule reaches back far enough */
+        if (span_scan_is_in_range(c, start_ns, INT64_MAX)) /* the granule reaches back far enough */
             err = add_candidate(c, rows->rows.tenant, rows->trace_ids[t], start_ns,
                                 spot_of(c, u, t), why);
     }
@@ -322,12 +322,12 @@ static enum sf_err judge_granule(struct cursor *c, const struct unit *u, struct 
     memset(hits, 1, rows->n_traces);
     err = c->judge.judge(c->judge.arg, rows, hits, why);
     if (!err && memchr(hits, 1, rows->n_traces))
-        err = add_hits(c, u, hits, why);
+        err = span_scan_add_hits(c, u, hits, why);
     sf_column_read_close(&c->show);
     return err;
 }
 
-static enum sf_err look_at(struct cursor *c, const struct unit *u, struct sf_why *why)
+static enum sf_err span_scan_look_at(struct cursor *c, const struct unit *u, struct sf_why *why)
 {
     const struct sf_tombstones *tombstones = c->read.snapshot->tombstones;
     bool has_tombstones = sf_tombstones_touch(tombstones, u->run->row.id, u->run->row.tenant,
@@ -403,7 +403,7 @@ static enum sf_err expand_all(struct cursor *c, struct sf_why *why)
 }
 
 /* A search that has found something continues to its deadline: a part of the answer is worth it. */
-static enum sf_err check_pace(struct cursor *c, struct sf_why *why)
+static enum sf_err span_scan_check_pace(struct cursor *c, struct sf_why *why)
 {
     int64_t now_ns = sf_clock_mono_ns();
     bool has_found = c->n_heap || c->n_delivered;
@@ -420,7 +420,7 @@ static enum sf_err check_pace(struct cursor *c, struct sf_why *why)
 }
 
 /* Looks at everything that could hold something that comes before the first candidate. */
-static enum sf_err look_ahead(struct cursor *c, struct sf_why *why)
+static enum sf_err span_scan_look_ahead(struct cursor *c, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     while (!err && c->n_units) {
@@ -429,7 +429,7 @@ static enum sf_err look_ahead(struct cursor *c, struct sf_why *why)
             break;
         err = sf_granules_query_check(c->q, why);
         if (!err)
-            err = check_pace(c, why);
+            err = span_scan_check_pace(c, why);
         if (err || !c->n_units)
             break;
         u = pop_unit(c);
@@ -440,7 +440,7 @@ static enum sf_err look_ahead(struct cursor *c, struct sf_why *why)
         if (u.granule == NO_GRANULE)
             err = expand_run(c, &u, why);
         else
-            err = c->judge.judge ? judge_granule(c, &u, why) : look_at(c, &u, why);
+            err = c->judge.judge ? judge_granule(c, &u, why) : span_scan_look_at(c, &u, why);
         c->pace.n_done += u.granule != NO_GRANULE;
         if (err && sf_granules_query_skips(c->q, u.run, err, why))
             err = SF_OK;
@@ -450,7 +450,7 @@ static enum sf_err look_ahead(struct cursor *c, struct sf_why *why)
 
 /* ---- delivering ---- */
 
-static int64_t start_of(const struct cursor *c)
+static int64_t span_scan_start_of(const struct cursor *c)
 {
     int64_t first = INT64_MAX;
     for (uint32_t i = 0; i < c->read.n_rows; i++) {
@@ -468,14 +468,16 @@ static enum sf_err find_parted(struct cursor *c, struct sf_why *why)
                            c->where.to_ns, c->q, c->scratch, why);
 }
 
-static void find_around(const struct sf_block_row *row, int64_t *out_from, int64_t *out_to)
+static void span_scan_find_around(const struct sf_block_row *row, int64_t *out_from,
+                                  int64_t *out_to)
 {
     int64_t low = row->ts_min_ns, high = row->ts_max_ns;
     *out_from = low > INT64_MIN + SF_PARTED_GAP_NS ? low - SF_PARTED_GAP_NS : INT64_MIN;
     *out_to = high < INT64_MAX - SF_PARTED_GAP_NS ? high + SF_PARTED_GAP_NS : INT64_MAX;
 }
 
-static enum sf_err load(struct cursor *c, const struct candidate *cand, struct sf_why *why)
+static enum sf_err span_scan_load(struct cursor *c, const struct candidate *cand,
+                                  struct sf_why *why)
 {
     const struct spot *spot = &cand->spot;
     int64_t from_ns = 0, to_ns = 0; /* all */
@@ -491,11 +493,11 @@ static enum sf_err load(struct cursor *c, const struct candidate *cand, struct s
         return sf_trace_read_load_at(&c->read, cand->tenant, cand->id,
                                      c->read.snapshot->runs[spot->run], spot->at, why);
     if (c->is_far_listed && spot->is_known) /* its other rows are near: ask fewer runs */
-        find_around(&c->read.snapshot->runs[spot->run]->row, &from_ns, &to_ns);
+        span_scan_find_around(&c->read.snapshot->runs[spot->run]->row, &from_ns, &to_ns);
     return sf_trace_read_load(&c->read, cand->tenant, cand->id, from_ns, to_ns, why);
 }
 
-static void leave_out(struct cursor *c, sf_trace_id id)
+static void span_scan_leave_out(struct cursor *c, sf_trace_id id)
 {
     if (c->base.n_left_out++ == 0)
         c->base.left_out = id;
@@ -526,12 +528,12 @@ static enum sf_err complete_all(struct cursor *c, struct sf_why *why)
 {
     for (uint32_t i = 0; i < c->n_heap; i++) {
         struct candidate *cand = &c->cands[c->heap[i]];
-        enum sf_err err = load(c, cand, why);
+        enum sf_err err = span_scan_load(c, cand, why);
         if (err == SF_ERR_LIMIT) /* known when its turn comes */
             continue;
         if (err)
             return err;
-        cand->start_ns = start_of(c);
+        cand->start_ns = span_scan_start_of(c);
         cand->is_exact = true;
     }
     sf_heap_queue_make(c->heap, c->n_heap, sizeof(*c->heap), cand_before, c);
@@ -540,7 +542,7 @@ static enum sf_err complete_all(struct cursor *c, struct sf_why *why)
 }
 
 /* Makes the next trace ready; *out_found false at the end. */
-static enum sf_err next_trace(struct cursor *c, bool *out_found, struct sf_why *why)
+static enum sf_err span_scan_next_trace(struct cursor *c, bool *out_found, struct sf_why *why)
 {
     *out_found = false;
     if (c->limit && c->n_delivered == c->limit)
@@ -548,21 +550,21 @@ static enum sf_err next_trace(struct cursor *c, bool *out_found, struct sf_why *
     for (;;) {
         struct candidate *top;
         int64_t start_ns;
-        enum sf_err err = look_ahead(c, why);
+        enum sf_err err = span_scan_look_ahead(c, why);
         if (!err && !c->is_newest_first && !c->is_complete)
             err = complete_all(c, why);
         if (err || c->n_heap == 0)
             return err;
         top = &c->cands[c->heap[0]];
-        err = load(c, top, why);
+        err = span_scan_load(c, top, why);
         if (err == SF_ERR_LIMIT) {
-            leave_out(c, top->id);
+            span_scan_leave_out(c, top->id);
             drop_top(c);
             continue;
         }
         if (err)
             return err;
-        start_ns = start_of(c);
+        start_ns = span_scan_start_of(c);
         if (!top->is_exact && c->read.n_rows && start_ns != top->start_ns) {
             top->start_ns = start_ns; /* it began before what was seen of it: back in line */
             top->is_exact = true;
@@ -582,14 +584,14 @@ static enum sf_err next_trace(struct cursor *c, bool *out_found, struct sf_why *
     }
 }
 
-static bool cursor_next(struct sf_span_cursor *base, struct sf_span_rows *out)
+static bool span_scan_cursor_next(struct sf_span_cursor *base, struct sf_span_rows *out)
 {
     struct cursor *c = (struct cursor *)base;
     if (c->base.err)
         return false;
     for (;;) {
         if (!c->is_delivering || c->at >= c->read.n_rows) {
-            c->base.err = next_trace(c, &c->is_delivering, &c->base.why);
+            c->base.err = span_scan_next_trace(c, &c->is_delivering, &c->base.why);
             c->at = 0;
             if (c->base.err || !c->is_delivering)
                 return false;
@@ -598,7 +600,7 @@ static bool cursor_next(struct sf_span_cursor *base, struct sf_span_rows *out)
         if (c->base.err != SF_ERR_LIMIT)
             break;
         c->base.err = SF_OK;
-        leave_out(c, c->read.id);
+        span_scan_leave_out(c, c->read.id);
         if (c->at) {
             c->base.cut = c->read.id;
             c->base.has_cut = true;
@@ -611,7 +613,7 @@ static bool cursor_next(struct sf_span_cursor *base, struct sf_span_rows *out)
     return true;
 }
 
-static void cursor_close(struct sf_span_cursor *base)
+static void span_scan_cursor_close(struct sf_span_cursor *base)
 {
     struct cursor *c = (struct cursor *)base;
     if (!c)
@@ -702,7 +704,7 @@ static enum sf_err push_runs(struct cursor *c, struct sf_why *why)
     for (size_t i = 0; !err && i < s->n; i++) {
         const struct sf_block_row *row = &s->runs[i]->row;
         if ((row->tenant && !has_tenant(c, row->tenant)) ||
-            !is_in_range(c, row->ts_min_ns, row->ts_max_ns))
+            !span_scan_is_in_range(c, row->ts_min_ns, row->ts_max_ns))
             continue;
         /* As a whole it may speak of any moment: the granules know better. The newest ones are
          * opened first, the others when the search gets there. */
@@ -727,7 +729,7 @@ static bool is_everywhere(const struct cursor *c)
 {
     const struct sf_snapshot *s = c->read.snapshot;
     for (size_t i = 0; i < s->n; i++) {
-        if (!is_in_range(c, s->runs[i]->row.ts_min_ns, s->runs[i]->row.ts_max_ns))
+        if (!span_scan_is_in_range(c, s->runs[i]->row.ts_min_ns, s->runs[i]->row.ts_max_ns))
             return false;
     }
     return true;
@@ -761,13 +763,14 @@ enum sf_err sf_span_scan(struct sf_store *s, const struct sf_span_query *query,
     if (err)
         return err;
     c = memory;
-    c->base = (struct sf_span_cursor){.next = cursor_next, .close = cursor_close};
+    c->base = (struct sf_span_cursor){.next = span_scan_cursor_next,
+                                      .close = span_scan_cursor_close};
     c->l = l;
     c->q = q;
     c->tenants = sf_heap_new_n(q->n_tenants, sizeof(*c->tenants));
     if (!c->tenants || !sf_arena_init(&c->args, 64 << 20) ||
         !sf_arena_init(&c->scratch, 256 << 20) || !copy_query(c, query)) {
-        cursor_close(&c->base);
+        span_scan_cursor_close(&c->base);
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a cursor");
     }
     memcpy(c->tenants, q->tenants, q->n_tenants * sizeof(*c->tenants));
@@ -784,7 +787,7 @@ enum sf_err sf_span_scan(struct sf_store *s, const struct sf_span_query *query,
     if (!err)
         err = push_runs(c, why);
     if (err) {
-        cursor_close(&c->base);
+        span_scan_cursor_close(&c->base);
         return err;
     }
     *out = &c->base;

@@ -42,7 +42,7 @@ struct search {
 
 /* ---- the set ---- */
 
-static bool is_full(const struct search *s)
+static bool tag_scan_is_full(const struct search *s)
 {
     return (s->query->limit && s->c->n >= s->query->limit) ||
            (s->is_filling && s->c->n >= s->query->enough);
@@ -53,7 +53,7 @@ static enum sf_err set_add(struct search *s, struct sf_value v, uint64_t n, stru
     struct cursor *c = s->c;
     struct sf_table_lookup lookup;
     uint32_t at;
-    if (is_full(s))
+    if (tag_scan_is_full(s))
         return SF_OK;
     if (!sf_list_room(&c->entries, c->n, &c->cap, FIRST) || !sf_table_more(&c->set))
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory for tags");
@@ -74,7 +74,7 @@ static enum sf_err set_add(struct search *s, struct sf_value v, uint64_t n, stru
     return SF_OK;
 }
 
-static bool wants_names(const struct search *s)
+static bool tag_scan_wants_names(const struct search *s)
 {
     return s->query->name.len == 0;
 }
@@ -86,11 +86,11 @@ static bool wants_scope(const struct search *s, enum sf_attr_scope scope)
 
 /* ---- from tables ---- */
 
-static enum sf_err add_key(struct search *s, const struct sf_block_key *k, uint64_t sign,
-                           struct sf_why *why)
+static enum sf_err tag_scan_add_key(struct search *s, const struct sf_block_key *k, uint64_t sign,
+                                    struct sf_why *why)
 {
     enum sf_err err = SF_OK;
-    if (wants_names(s))
+    if (tag_scan_wants_names(s))
         return set_add(s, (struct sf_value){.type = SF_VALUE_STR, .str = k->name},
                        sign * k->n_spans, why);
     for (uint32_t i = 0; !err && i < k->n_top; i++)
@@ -115,22 +115,22 @@ static enum sf_err ask_tables(struct search *s, const struct sf_span_block_reade
             *out_is_whole = false;
             continue;
         }
-        if (!wants_names(s) && !sf_str_eq(k->name, s->query->name))
+        if (!tag_scan_wants_names(s) && !sf_str_eq(k->name, s->query->name))
             continue;
-        err = add_key(s, k, sign, why);
-        *out_is_whole = *out_is_whole && (wants_names(s) || k->is_complete);
+        err = tag_scan_add_key(s, k, sign, why);
+        *out_is_whole = *out_is_whole && (tag_scan_wants_names(s) || k->is_complete);
     }
     return err;
 }
 
 /* ---- from rows ---- */
 
-static enum sf_err add_attrs(struct search *s, struct sf_attrs attrs, struct sf_why *why)
+static enum sf_err tag_scan_add_attrs(struct search *s, struct sf_attrs attrs, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     for (uint32_t i = 0; !err && i < attrs.n; i++) {
         const struct sf_attr *a = &attrs.list[i];
-        if (wants_names(s))
+        if (tag_scan_wants_names(s))
             err = set_add(s, (struct sf_value){.type = SF_VALUE_STR, .str = a->key}, 1, why);
         else if (sf_str_eq(a->key, s->query->name))
             err = set_add(s, a->val, 1, why);
@@ -138,21 +138,21 @@ static enum sf_err add_attrs(struct search *s, struct sf_attrs attrs, struct sf_
     return err;
 }
 
-static enum sf_err add_row(struct search *s, const struct sf_span_rows *rows, uint32_t i,
-                           struct sf_why *why)
+static enum sf_err tag_scan_add_row(struct search *s, const struct sf_span_rows *rows, uint32_t i,
+                                    struct sf_why *why)
 {
     const struct sf_span *span = &rows->spans[i];
     enum sf_err err = SF_OK;
     if (wants_scope(s, SF_SCOPE_SPAN))
-        err = add_attrs(s, span->attrs, why);
+        err = tag_scan_add_attrs(s, span->attrs, why);
     if (!err && wants_scope(s, SF_SCOPE_RESOURCE))
-        err = add_attrs(s, rows->resources[rows->resource[i]].attrs, why);
+        err = tag_scan_add_attrs(s, rows->resources[rows->resource[i]].attrs, why);
     if (!err && wants_scope(s, SF_SCOPE_INSTRUMENTATION))
-        err = add_attrs(s, rows->scopes[rows->scope[i]].attrs, why);
+        err = tag_scan_add_attrs(s, rows->scopes[rows->scope[i]].attrs, why);
     for (uint32_t k = 0; !err && k < span->n_events && wants_scope(s, SF_SCOPE_EVENT); k++)
-        err = add_attrs(s, span->events[k].attrs, why);
+        err = tag_scan_add_attrs(s, span->events[k].attrs, why);
     for (uint32_t k = 0; !err && k < span->n_links && wants_scope(s, SF_SCOPE_LINK); k++)
-        err = add_attrs(s, span->links[k].attrs, why);
+        err = tag_scan_add_attrs(s, span->links[k].attrs, why);
     return err;
 }
 
@@ -170,11 +170,11 @@ static enum sf_err ask_granule(struct search *s, struct sf_run *run, uint32_t gr
     hits = sf_arena_raw(&s->scratch, rows->n_rows + 1, 1);
     if (!hits || !sf_conds_judge(&s->conds, rows, 0, rows->n_rows, s->scratch, hits))
         return sf_no_room(why, "the query");
-    for (uint32_t i = 0; !err && i < rows->n_rows && !is_full(s); i++) {
+    for (uint32_t i = 0; !err && i < rows->n_rows && !tag_scan_is_full(s); i++) {
         if (hits[i] && !sf_tombstones_hide(
                            s->snapshot->tombstones, run->row.id, rows->tenant, rows->trace_id[i],
                            rows->resources[rows->resource[i]].service, rows->start_ns[i]))
-            err = add_row(s, rows, i, why);
+            err = tag_scan_add_row(s, rows, i, why);
     }
     s->scratch.at = 0;
     return err;
@@ -183,14 +183,14 @@ static enum sf_err ask_granule(struct search *s, struct sf_run *run, uint32_t gr
 /* Attributes that a row has once: their column says it all. */
 static bool can_count(const struct search *s)
 {
-    return !wants_names(s) &&
+    return !tag_scan_wants_names(s) &&
            (s->query->scope == SF_SCOPE_SPAN || s->query->scope == SF_SCOPE_RESOURCE ||
             s->query->scope == SF_SCOPE_INSTRUMENTATION);
 }
 
 /* One column instead of whole rows, each value once with the number of its rows. */
-static enum sf_err count_granule(struct search *s, struct sf_run *run, uint32_t granule,
-                                 struct sf_why *why)
+static enum sf_err tag_scan_count_granule(struct search *s, struct sf_run *run, uint32_t granule,
+                                          struct sf_why *why)
 {
     const struct sf_span_rows *rows;
     const struct sf_value_column *column;
@@ -213,7 +213,7 @@ static enum sf_err count_granule(struct search *s, struct sf_run *run, uint32_t 
                                 rows->start_ns[i]))
             counts[column->code[i]]++;
     }
-    for (uint32_t i = 0; !err && i < column->n_vals && !is_full(s); i++) {
+    for (uint32_t i = 0; !err && i < column->n_vals && !tag_scan_is_full(s); i++) {
         if (counts[i])
             err = set_add(s, column->vals[i], counts[i], why);
     }
@@ -230,14 +230,15 @@ static enum sf_err ask_rows(struct search *s, struct sf_run *run, struct sf_why 
     if (err)
         return err;
     n = sf_span_block_reader_granules(reader);
-    for (uint32_t g = 0; !err && g < n && !is_full(s); g++) {
+    for (uint32_t g = 0; !err && g < n && !tag_scan_is_full(s); g++) {
         const struct sf_granule_info *info = sf_span_block_reader_granule(reader, g);
         bool may = false;
         if (sf_granules_query_has_tenant(s->q, info->tenant) &&
             sf_run_filter_overlaps(&s->filter, info->ts_min_ns, info->ts_max_ns))
             err = sf_run_filter_may_match(&s->filter, reader, g, &memo, s->scratch, &may, why);
         if (!err && may)
-            err = can_count(s) ? count_granule(s, run, g, why) : ask_granule(s, run, g, why);
+            err = can_count(s) ? tag_scan_count_granule(s, run, g, why)
+                               : ask_granule(s, run, g, why);
     }
     sf_run_leave(run);
     return err;
@@ -263,29 +264,29 @@ static enum sf_err ask_run(void *arg, size_t place, bool *out_is_done, struct sf
         /* The tables know the frequent ones; of the others any will do, until there are enough. */
         s->is_filling = true;
         s->fill_from = s->c->n;
-        if (!is_full(s))
+        if (!tag_scan_is_full(s))
             err = ask_rows(s, run, why);
-        s->c->base.has_more = s->c->base.has_more || is_full(s);
+        s->c->base.has_more = s->c->base.has_more || tag_scan_is_full(s);
         s->is_filling = false;
-    } else if (!err && !is_whole && !is_full(s)) {
+    } else if (!err && !is_whole && !tag_scan_is_full(s)) {
         if (has_tables)
             err = ask_tables(s, reader, UINT64_MAX, &is_whole, why);
         if (!err)
             err = ask_rows(s, run, why);
     }
     sf_run_leave(run);
-    *out_is_done = is_full(s);
+    *out_is_done = tag_scan_is_full(s);
     return err;
 }
 
 /* ---- the cursor ---- */
 
-static int by_value(const void *a, const void *b)
+static int tag_scan_by_value(const void *a, const void *b)
 {
     return sf_value_cmp(((const struct entry *)a)->val, ((const struct entry *)b)->val);
 }
 
-static bool cursor_next(struct sf_str_cursor *base, struct sf_value *out)
+static bool tag_scan_cursor_next(struct sf_str_cursor *base, struct sf_value *out)
 {
     struct cursor *c = (struct cursor *)base;
     if (c->at >= c->n)
@@ -295,7 +296,7 @@ static bool cursor_next(struct sf_str_cursor *base, struct sf_value *out)
     return true;
 }
 
-static void cursor_close(struct sf_str_cursor *base)
+static void tag_scan_cursor_close(struct sf_str_cursor *base)
 {
     struct cursor *c = (struct cursor *)base;
     if (!c)
@@ -322,7 +323,8 @@ enum sf_err sf_tag_scan(struct sf_store *store, const struct sf_tag_query *query
         err = sf_fail(why, SF_ERR_NOMEM, "query: no memory for tags");
     if (!err) {
         size_t n_keys;
-        s.c->base = (struct sf_str_cursor){.next = cursor_next, .close = cursor_close};
+        s.c->base = (struct sf_str_cursor){.next = tag_scan_cursor_next,
+                                           .close = tag_scan_cursor_close};
         s.conds = (struct sf_conds){.list = query->conds,
                                     .n = query->n_conds,
                                     .is_all = true,
@@ -342,7 +344,7 @@ enum sf_err sf_tag_scan(struct sf_store *store, const struct sf_tag_query *query
         sf_granules_init(&s.granules, l, q, keys, n_keys);
         err = sf_run_filter_each(&s.filter, s.snapshot, true, ask_run, &s, why);
         if (s.c->n)
-            qsort(s.c->entries, s.c->n, sizeof(*s.c->entries), by_value);
+            qsort(s.c->entries, s.c->n, sizeof(*s.c->entries), tag_scan_by_value);
     }
     sf_granules_done(&s.granules);
     sf_snapshot_unref(s.snapshot);
@@ -350,7 +352,7 @@ enum sf_err sf_tag_scan(struct sf_store *store, const struct sf_tag_query *query
     sf_heap_free(keys);
     sf_heap_free(want);
     if (err) {
-        cursor_close(s.c ? &s.c->base : NULL);
+        tag_scan_cursor_close(s.c ? &s.c->base : NULL);
         return err;
     }
     *out = &s.c->base;

@@ -20,7 +20,7 @@ struct cursor {
     uint32_t at;        /* in the trace that is loaded */
 };
 
-static int by_source(const void *a, const void *b)
+static int trace_cursor_by_source(const void *a, const void *b)
 {
     const struct sf_trace_read_row *x = a, *y = b;
     if (x->source != y->source)
@@ -76,12 +76,12 @@ static enum sf_err load_next(struct cursor *c, struct sf_why *why)
         renew_snapshot(c);
         err = sf_trace_read_load(&c->read, tenant, ask->id, ask->from_ns, ask->to_ns, why);
         if (!err && is_mixed(&c->read))
-            qsort(c->read.rows, c->read.n_rows, sizeof(*c->read.rows), by_source);
+            qsort(c->read.rows, c->read.n_rows, sizeof(*c->read.rows), trace_cursor_by_source);
     }
     return err;
 }
 
-static bool cursor_next(struct sf_span_cursor *base, struct sf_span_rows *out)
+static bool trace_cursor_next(struct sf_span_cursor *base, struct sf_span_rows *out)
 {
     struct cursor *c = (struct cursor *)base;
     if (!c->base.err && c->at >= c->read.n_rows)
@@ -95,7 +95,7 @@ static bool cursor_next(struct sf_span_cursor *base, struct sf_span_rows *out)
     return true;
 }
 
-static void cursor_close(struct sf_span_cursor *base)
+static void trace_cursor_close(struct sf_span_cursor *base)
 {
     struct cursor *c = (struct cursor *)base;
     if (!c)
@@ -106,8 +106,8 @@ static void cursor_close(struct sf_span_cursor *base)
     sf_heap_free(c);
 }
 
-static enum sf_err start(struct cursor *c, const struct sf_trace_ask *asks, size_t n_asks,
-                         struct sf_query_ctx *q, struct sf_why *why)
+static enum sf_err trace_cursor_start(struct cursor *c, const struct sf_trace_ask *asks,
+                                      size_t n_asks, struct sf_query_ctx *q, struct sf_why *why)
 {
     enum sf_err err;
     c->tenants = sf_heap_new_n(q->n_tenants, sizeof(*c->tenants));
@@ -135,11 +135,11 @@ enum sf_err sf_trace_cursor_open(struct sf_store *s, const struct sf_trace_ask *
     if (err)
         return err;
     struct cursor *c = memory;
-    c->base = (struct sf_span_cursor){.next = cursor_next, .close = cursor_close};
+    c->base = (struct sf_span_cursor){.next = trace_cursor_next, .close = trace_cursor_close};
     c->l = l;
-    err = start(c, asks, n_asks, q, why);
+    err = trace_cursor_start(c, asks, n_asks, q, why);
     if (err) {
-        cursor_close(&c->base);
+        trace_cursor_close(&c->base);
         return err;
     }
     *out = &c->base;

@@ -61,7 +61,7 @@ static enum sf_err too_large(struct sf_why *why)
     return sf_fail(why, SF_ERR_LIMIT, "query: the trace is too large to be put together");
 }
 
-static bool add_row(struct sf_trace_read *t, struct sf_trace_read_row row)
+static bool trace_read_add_row(struct sf_trace_read *t, struct sf_trace_read_row row)
 {
     if (!sf_list_room_in(&t->keep, &t->rows, t->n_rows, &t->rows_cap, 256))
         return false;
@@ -69,7 +69,7 @@ static bool add_row(struct sf_trace_read *t, struct sf_trace_read_row row)
     return true;
 }
 
-static bool add_source(struct sf_trace_read *t, struct sf_trace_source source)
+static bool trace_read_add_source(struct sf_trace_read *t, struct sf_trace_source source)
 {
     if (!sf_list_room_in(&t->keep, &t->sources, t->n_sources, &t->sources_cap, 8))
         return false;
@@ -142,7 +142,8 @@ static bool copy_fresh(struct sf_trace_read *t, struct fresh_map *m, const struc
     return true;
 }
 
-static bool find_fresh(struct sf_trace_read *t, const struct sf_memtable_body *body, uint64_t hash)
+static bool trace_read_find_fresh(struct sf_trace_read *t, const struct sf_memtable_body *body,
+                                  uint64_t hash)
 {
     const struct sf_rowset *rows = &body->rows;
     struct fresh_map m = {0};
@@ -175,9 +176,9 @@ static enum sf_err read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_trace
         struct sf_memtable *m = &t->l->memtables[i];
         bool ok;
         sf_mutex_lock(&m->lock);
-        ok = find_fresh(t, m->active, hash);
+        ok = trace_read_find_fresh(t, m->active, hash);
         for (struct sf_memtable_body *b = m->cut; ok && b; b = b->next)
-            ok = find_fresh(t, b, hash);
+            ok = trace_read_find_fresh(t, b, hash);
         sf_mutex_unlock(&m->lock);
         if (!ok)
             return too_large(why);
@@ -223,9 +224,10 @@ static enum sf_err source_rows(struct sf_trace_read *t, const struct sf_trace_so
 }
 
 /* The rows of the trace in one granule. */
-static enum sf_err add_granule(struct sf_trace_read *t, struct sf_run *run,
-                               const struct sf_granule_info *info, struct sf_trace_place place,
-                               bool is_long, struct sf_why *why)
+static enum sf_err trace_read_add_granule(struct sf_trace_read *t, struct sf_run *run,
+                                          const struct sf_granule_info *info,
+                                          struct sf_trace_place place, bool is_long,
+                                          struct sf_why *why)
 {
     /* A trace over several granules is listed from two columns and read again when emitted; the
      * usual trace is read once with everything. */
@@ -251,7 +253,7 @@ static enum sf_err add_granule(struct sf_trace_read *t, struct sf_run *run,
     err = source_rows(t, &source, columns, &rows, why);
     if (err)
         return err;
-    if (!add_source(t, source))
+    if (!trace_read_add_source(t, source))
         return too_large(why);
     for (uint32_t i = 0; i < place.n_rows; i++) {
         uint32_t at = place.row + i - source.from;
@@ -268,7 +270,7 @@ static enum sf_err add_granule(struct sf_trace_read *t, struct sf_run *run,
             sf_tombstones_hide(t->snapshot->tombstones, run->row.id, t->tenant, t->id,
                                rows->resources[rows->resource[at]].service, one.start_ns))
             continue;
-        if (!add_row(t, one))
+        if (!trace_read_add_row(t, one))
             return too_large(why);
     }
     return SF_OK;
@@ -287,7 +289,8 @@ static enum sf_err may_have_trace(struct sf_trace_read *t, struct sf_run *run, b
     return err;
 }
 
-static enum sf_err add_run(struct sf_trace_read *t, struct sf_run *run, struct sf_why *why)
+static enum sf_err trace_read_add_run(struct sf_trace_read *t, struct sf_run *run,
+                                      struct sf_why *why)
 {
     const struct sf_span_block_reader *reader;
     struct sf_trace_place place = {0};
@@ -311,8 +314,8 @@ static enum sf_err add_run(struct sf_trace_read *t, struct sf_run *run, struct s
     is_long = is_found && place.granule + 1 < n_granules &&
               sf_span_block_reader_granule(reader, place.granule + 1)->is_continuation;
     while (!err && is_found) {
-        err = add_granule(t, run, sf_span_block_reader_granule(reader, place.granule), place,
-                          is_long, why);
+        err = trace_read_add_granule(t, run, sf_span_block_reader_granule(reader, place.granule),
+                                     place, is_long, why);
         place.row = 0;
         place.granule++;
         is_found = place.granule < n_granules &&
@@ -323,7 +326,7 @@ static enum sf_err add_run(struct sf_trace_read *t, struct sf_run *run, struct s
     return err;
 }
 
-static int by_identity(const void *a, const void *b)
+static int trace_read_by_identity(const void *a, const void *b)
 {
     const struct sf_trace_read_row *x = a, *y = b;
     if (x->span_id != y->span_id)
@@ -335,19 +338,19 @@ static int by_identity(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-static int by_start(const void *a, const void *b)
+static int trace_read_by_start(const void *a, const void *b)
 {
     const struct sf_trace_read_row *x = a, *y = b;
     if (x->start_ns != y->start_ns)
         return x->start_ns < y->start_ns ? -1 : 1;
-    return by_identity(a, b);
+    return trace_read_by_identity(a, b);
 }
 
-static void drop_repeats(struct sf_trace_read *t)
+static void trace_read_drop_repeats(struct sf_trace_read *t)
 {
     uint32_t kept = t->n_rows ? 1 : 0;
     if (t->n_rows > 1)
-        qsort(t->rows, t->n_rows, sizeof(*t->rows), by_identity);
+        qsort(t->rows, t->n_rows, sizeof(*t->rows), trace_read_by_identity);
     for (uint32_t i = 1; i < t->n_rows; i++) {
         struct sf_trace_read_row *last = &t->rows[kept - 1], *row = &t->rows[i];
         struct sf_span x = {.end_ns = last->end_ns, .attrs = {.n = last->n_attrs}};
@@ -359,16 +362,16 @@ static void drop_repeats(struct sf_trace_read *t)
     }
     t->n_rows = kept;
     if (kept > 1)
-        qsort(t->rows, kept, sizeof(*t->rows), by_start);
+        qsort(t->rows, kept, sizeof(*t->rows), trace_read_by_start);
 }
 
-static bool may_overlap(const struct sf_run *run, int64_t from_ns, int64_t to_ns)
+static bool trace_read_may_overlap(const struct sf_run *run, int64_t from_ns, int64_t to_ns)
 {
     return (from_ns == 0 && to_ns == 0) ||
            (run->row.ts_min_ns <= to_ns && run->row.ts_max_ns >= from_ns);
 }
 
-static enum sf_err count_memory(struct sf_trace_read *t, struct sf_why *why)
+static enum sf_err trace_read_count_memory(struct sf_trace_read *t, struct sf_why *why)
 {
     return sf_budget_query(&t->l->budget, &t->counted_len, t->keep.at + t->batch.at, why);
 }
@@ -386,20 +389,22 @@ enum sf_err sf_trace_read_load(struct sf_trace_read *t, uint32_t tenant, sf_trac
     t->id = id;
     for (size_t i = 0; !err && i < s->n; i++) {
         struct sf_run *run = s->runs[i];
-        if ((run->row.tenant && run->row.tenant != tenant) || !may_overlap(run, from_ns, to_ns))
+        if ((run->row.tenant && run->row.tenant != tenant) ||
+            !trace_read_may_overlap(run, from_ns, to_ns))
             continue;
         if (atomic_load(&run->is_bad)) {
             sf_granules_query_misses(t->q, run);
             continue;
         }
-        err = add_run(t, run, why);
+        err = trace_read_add_run(t, run, why);
         if (err && sf_granules_query_skips(t->q, run, err, why))
             err = SF_OK;
         if (!err)
-            err = count_memory(t, why);
+            err = trace_read_count_memory(t, why);
     }
     /* Copies from memtables come last: an equal copy in a part is kept before them. */
-    if (!err && t->n_fresh && !add_source(t, (struct sf_trace_source){.ts_max_ns = INT64_MAX}))
+    if (!err && t->n_fresh &&
+        !trace_read_add_source(t, (struct sf_trace_source){.ts_max_ns = INT64_MAX}))
         err = too_large(why);
     for (uint32_t i = 0; !err && i < t->n_fresh; i++) {
         const struct sf_span *f = &t->fresh[i];
@@ -410,12 +415,12 @@ enum sf_err sf_trace_read_load(struct sf_trace_read *t, uint32_t tenant, sf_trac
                                         .n_attrs = f->attrs.n,
                                         .source = t->n_sources - 1,
                                         .row = i};
-        if (!add_row(t, row))
+        if (!trace_read_add_row(t, row))
             err = too_large(why);
     }
     if (!err)
-        drop_repeats(t);
-    return err ? err : count_memory(t, why);
+        trace_read_drop_repeats(t);
+    return err ? err : trace_read_count_memory(t, why);
 }
 
 enum sf_err sf_trace_read_load_at(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
@@ -431,15 +436,15 @@ enum sf_err sf_trace_read_load_at(struct sf_trace_read *t, uint32_t tenant, sf_t
     t->id = id;
     err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
     if (!err) {
-        err = add_granule(t, run, sf_span_block_reader_granule(reader, place.granule), place, false,
-                          why);
+        err = trace_read_add_granule(t, run, sf_span_block_reader_granule(reader, place.granule),
+                                     place, false, why);
         sf_run_leave(run);
     }
     if (err && sf_granules_query_skips(t->q, run, err, why))
         err = SF_OK;
     if (!err)
-        drop_repeats(t);
-    return err ? err : count_memory(t, why);
+        trace_read_drop_repeats(t);
+    return err ? err : trace_read_count_memory(t, why);
 }
 
 /* ---- emit ---- */
@@ -455,8 +460,8 @@ struct emit { /* the batch being filled */
     uint32_t n_resources, n_scopes;
 };
 
-static bool place_resource(struct sf_trace_read *t, struct emit *e, const struct sf_resource *r,
-                           uint32_t *out)
+static bool trace_read_place_resource(struct sf_trace_read *t, struct emit *e,
+                                      const struct sf_resource *r, uint32_t *out)
 {
     uint32_t i = e->n_resources;
     while (i > 0 && e->seen_resources[i - 1] != r)
@@ -472,8 +477,8 @@ static bool place_resource(struct sf_trace_read *t, struct emit *e, const struct
     return true;
 }
 
-static bool place_scope(struct sf_trace_read *t, struct emit *e, const struct sf_scope *s,
-                        uint32_t *out)
+static bool trace_read_place_scope(struct sf_trace_read *t, struct emit *e,
+                                   const struct sf_scope *s, uint32_t *out)
 {
     uint32_t i = e->n_scopes;
     while (i > 0 && e->seen_scopes[i - 1] != s)
@@ -512,9 +517,10 @@ static bool emit_row(struct sf_trace_read *t, struct emit *e, const struct sf_sp
 {
     struct sf_span *s = &e->spans[to];
     *s = sf_span_rows_get(rows, row);
-    if (rows->resource && !place_resource(t, e, &rows->resources[s->resource], &s->resource))
+    if (rows->resource &&
+        !trace_read_place_resource(t, e, &rows->resources[s->resource], &s->resource))
         return false;
-    if (rows->scope && !place_scope(t, e, &rows->scopes[s->scope], &s->scope))
+    if (rows->scope && !trace_read_place_scope(t, e, &rows->scopes[s->scope], &s->scope))
         return false;
     return sf_row_copy_span(&t->batch, s) && emit_want(t, e, rows, row, to);
 }
@@ -523,11 +529,11 @@ static bool emit_fresh(struct sf_trace_read *t, struct emit *e, uint32_t row, ui
 {
     struct sf_span *s = &e->spans[to];
     *s = t->fresh[row]; /* the copies live as long as the trace is loaded */
-    return place_resource(t, e, &t->fresh_resources[s->resource], &s->resource) &&
-           place_scope(t, e, &t->fresh_scopes[s->scope], &s->scope);
+    return trace_read_place_resource(t, e, &t->fresh_resources[s->resource], &s->resource) &&
+           trace_read_place_scope(t, e, &t->fresh_scopes[s->scope], &s->scope);
 }
 
-static bool prepare(struct sf_trace_read *t, struct emit *e, uint32_t n)
+static bool trace_read_prepare(struct sf_trace_read *t, struct emit *e, uint32_t n)
 {
     struct sf_arena *a = &t->batch;
     *e = (struct emit){.n = n};
@@ -551,7 +557,8 @@ static bool prepare(struct sf_trace_read *t, struct emit *e, uint32_t n)
 }
 
 /* Rows of one source at a time: a granule that does not stay decoded is decoded once a batch. */
-static enum sf_err fill(struct sf_trace_read *t, struct emit *e, uint32_t at, struct sf_why *why)
+static enum sf_err trace_read_fill(struct sf_trace_read *t, struct emit *e, uint32_t at,
+                                   struct sf_why *why)
 {
     uint8_t *is_done = sf_arena_new(&t->batch, e->n);
     if (!is_done)
@@ -579,7 +586,8 @@ static enum sf_err fill(struct sf_trace_read *t, struct emit *e, uint32_t at, st
     return SF_OK;
 }
 
-static bool make_columns(struct sf_trace_read *t, const struct emit *e, struct sf_span_rows *out)
+static bool trace_read_make_columns(struct sf_trace_read *t, const struct emit *e,
+                                    struct sf_span_rows *out)
 {
     struct sf_arena *a = &t->batch;
     uint32_t n = e->n;
@@ -655,12 +663,12 @@ enum sf_err sf_trace_read_emit(struct sf_trace_read *t, uint32_t at, struct sf_s
     enum sf_err err;
 
     sf_arena_reset(&t->batch);
-    if (!prepare(t, &e, n))
+    if (!trace_read_prepare(t, &e, n))
         return too_large(why);
-    err = fill(t, &e, at, why);
-    if (!err && !make_columns(t, &e, out))
+    err = trace_read_fill(t, &e, at, why);
+    if (!err && !trace_read_make_columns(t, &e, out))
         err = too_large(why);
-    return err ? err : count_memory(t, why);
+    return err ? err : trace_read_count_memory(t, why);
 }
 
 enum sf_err sf_trace_read_peek(struct sf_trace_read *t, uint32_t i, uint32_t columns,

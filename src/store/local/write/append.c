@@ -62,7 +62,7 @@ static struct pending *pending_new(struct sf_local *l, struct sf_batch *batch,
     return p;
 }
 
-static void answer(struct pending *p, enum sf_err result, const struct sf_why *why)
+static void append_answer(struct pending *p, enum sf_err result, const struct sf_why *why)
 {
     struct sf_ticket *t = p->ticket;
     t->lsn = p->entry.lsn ? p->entry.lsn + p->entry.n_pieces - 1 : 0;
@@ -75,7 +75,7 @@ static void answer(struct pending *p, enum sf_err result, const struct sf_why *w
 }
 
 /* It is durable or failed, and its rows have no readers. */
-static void finish(struct pending *p)
+static void append_finish(struct pending *p)
 {
     struct sf_why why = p->entry.why;
     enum sf_err result = p->entry.result;
@@ -83,24 +83,24 @@ static void finish(struct pending *p)
 
     if (p->batch->dup_hash)
         w = sf_duplicates_end(p->l->duplicates, p->batch->dup_hash, result == SF_OK);
-    answer(p, result, &why);
+    append_answer(p, result, &why);
     while (w) {
         struct sf_dup_waiter *next = w->next;
-        answer(of_waiter(w), result, &why);
+        append_answer(of_waiter(w), result, &why);
         w = next;
     }
 }
 
-static void let_go(struct pending *p)
+static void append_let_go(struct pending *p)
 {
     if (atomic_fetch_sub(&p->n_holders, 1) == 1)
-        finish(p);
+        append_finish(p);
 }
 
 /* On the committer thread, after the sync or the final failure. */
-static void logged(struct sf_wal_entry *e)
+static void append_logged(struct sf_wal_entry *e)
 {
-    let_go((struct pending *)e);
+    append_let_go((struct pending *)e);
 }
 
 static void note_append(struct sf_local *l, uint64_t len)
@@ -120,8 +120,9 @@ static int64_t index_base_ns(struct sf_local *l, const struct sf_logged *log)
     return log->recv_ns > now_ns ? log->recv_ns : now_ns;
 }
 
-static enum sf_err add_rows(struct sf_local *l, struct sf_memtable_body *body,
-                            const struct sf_batch *batch, uint64_t *out_n, struct sf_why *why)
+static enum sf_err append_add_rows(struct sf_local *l, struct sf_memtable_body *body,
+                                   const struct sf_batch *batch, uint64_t *out_n,
+                                   struct sf_why *why)
 {
     for (const struct sf_batch *b = batch; b; b = b->next) {
         enum sf_err err;
@@ -152,7 +153,7 @@ static enum sf_err append_rows(struct sf_local *l, struct sf_memtable *m, struct
     sf_mutex_lock(&m->lock);
     body = m->active;
     before = sf_rowset_mark(&body->rows);
-    err = add_rows(l, body, *give, &n_spans, why);
+    err = append_add_rows(l, body, *give, &n_spans, why);
     if (!err) {
         p->batch = *give; /* the log may be done with it before append returns */
         err = sf_wal_append(l->wal, &p->entry, why);
@@ -204,7 +205,7 @@ static enum sf_err add_profiles(struct sf_local *l, struct sf_profile_mem *m,
     return b->profiles ? sf_profile_mem_add(m, b, &index, why) : SF_OK;
 }
 
-static void count_profiles(struct sf_local *l, const struct sf_profile_batch *p)
+static void append_count_profiles(struct sf_local *l, const struct sf_profile_batch *p)
 {
     atomic_fetch_add_explicit(&l->n_samples, p->n_samples, memory_order_relaxed);
     atomic_fetch_add_explicit(&l->n_profiles, p->n_series, memory_order_relaxed);
@@ -269,7 +270,8 @@ static enum sf_err seal_part(struct sf_local *l, struct parts *ps, struct sf_why
 }
 
 /* At start: no other code is here. */
-static enum sf_err replay_profiles(struct sf_local *l, const struct sf_batch *b, struct sf_why *why)
+static enum sf_err append_replay_profiles(struct sf_local *l, const struct sf_batch *b,
+                                          struct sf_why *why)
 {
     enum sf_err err;
     sf_mutex_lock(&l->prof->lock);
@@ -281,12 +283,13 @@ static enum sf_err replay_profiles(struct sf_local *l, const struct sf_batch *b,
     atomic_store(&l->prof_len, l->prof->counted_len);
     sf_mutex_unlock(&l->prof->lock);
     if (!err)
-        count_profiles(l, b->profiles);
+        append_count_profiles(l, b->profiles);
     return err;
 }
 
-static enum sf_err add_piece(struct sf_local *l, struct parts *ps, const struct sf_batch *batch,
-                             uint64_t *io_n, struct sf_why *why)
+static enum sf_err append_add_piece(struct sf_local *l, struct parts *ps,
+                                    const struct sf_batch *batch, uint64_t *io_n,
+                                    struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     if (batch->spans) {
@@ -296,7 +299,7 @@ static enum sf_err add_piece(struct sf_local *l, struct parts *ps, const struct 
             *io_n += batch->spans->n_spans;
     }
     if (!err && batch->profiles)
-        err = replay_profiles(l, batch, why);
+        err = append_replay_profiles(l, batch, why);
     if (!err && sf_rowset_len(&ps->body->rows) >= l->tune.memtable_len)
         err = seal_part(l, ps, why);
     return err;
@@ -315,7 +318,7 @@ static enum sf_err replay_piece(struct sf_local *l, struct parts *ps, const stru
                             true))
         err = sf_fail(why, SF_ERR_NOMEM, "store: no memory to remember a request");
     for (const struct sf_batch *b = batch; !err && b; b = b->next)
-        err = add_piece(l, ps, b, io_n, why);
+        err = append_add_piece(l, ps, b, io_n, why);
     sf_batch_free(batch);
     return err;
 }
@@ -369,7 +372,7 @@ static enum sf_err append_pieces(struct sf_local *l, struct pending *p, struct s
 
     for (const struct sf_batch *b = *give; !err && b; b = b->next)
         err = b->is_replay_only ? replay_piece(l, &ps, &b->log, false, &n_spans, why)
-                                : add_piece(l, &ps, b, &n_spans, why);
+                                : append_add_piece(l, &ps, b, &n_spans, why);
     if (!err)
         err = seal_part(l, &ps, why);
     if (!err)
@@ -386,7 +389,7 @@ static enum sf_err append_pieces(struct sf_local *l, struct pending *p, struct s
 
 /* ---- append ---- */
 
-static enum sf_err check_room(struct sf_local *l, bool is_profiles, struct sf_why *why)
+static enum sf_err append_check_room(struct sf_local *l, bool is_profiles, struct sf_why *why)
 {
     if (atomic_load(&l->pressure) == SF_PRESSURE_REFUSE) {
         char reason[160];
@@ -433,7 +436,7 @@ static enum sf_err append_new(struct sf_local *l, unsigned writer, struct pendin
                               struct sf_batch **give, struct sf_why *why)
 {
     SF_ASSERT(writer < l->n_memtables);
-    p->entry.done = logged;
+    p->entry.done = append_logged;
     if (has_profiles(*give))
         return append_profiles(l, p, give, why);
     return needs_replay(*give) ? append_pieces(l, p, give, why)
@@ -464,7 +467,7 @@ enum sf_err sf_append_batch(struct sf_store *s, unsigned writer, struct sf_batch
     uint64_t len = 0;
     struct pending *p;
     enum sf_dup_answer seen;
-    enum sf_err err = check_room(l, has_profiles(batch), why);
+    enum sf_err err = append_check_room(l, has_profiles(batch), why);
 
     if (err)
         return err;
@@ -484,7 +487,7 @@ enum sf_err sf_append_batch(struct sf_store *s, unsigned writer, struct sf_batch
         struct sf_why same = why ? *why : (struct sf_why){0};
         while (waiters) { /* requests that waited for this one are retried, too */
             struct sf_dup_waiter *next = waiters->next;
-            answer(of_waiter(waiters), err, &same);
+            append_answer(of_waiter(waiters), err, &same);
             waiters = next;
         }
         sf_heap_free(p);
@@ -495,13 +498,13 @@ enum sf_err sf_append_batch(struct sf_store *s, unsigned writer, struct sf_batch
         *give = NULL;
         sf_batch_free(batch); /* its rows are the first one's */
         if (seen == SF_DUP_DURABLE)
-            answer(p, SF_OK, NULL);
+            append_answer(p, SF_OK, NULL);
         return SF_OK;
     }
     note_append(l, len);
     /* While it waits for the disk, the log needs its bytes alone: rows take many times as much. */
     sf_batch_drop_rows(p->batch);
-    let_go(p);
+    append_let_go(p);
     return SF_OK;
 }
 

@@ -19,8 +19,9 @@ enum sf_err sf_block_file_publish(struct sf_local *l, const struct sf_block_row 
     return err ? err : sf_dir_sync(l->dir, day, why);
 }
 
-static enum sf_err write_file(struct sf_block_file *f, struct sf_span_block_options *options,
-                              struct sf_file *file, struct sf_why *why)
+static enum sf_err block_file_write_file(struct sf_block_file *f,
+                                         struct sf_span_block_options *options,
+                                         struct sf_file *file, struct sf_why *why)
 {
     struct sf_span_block_writer *writer = NULL;
     struct sf_span_block_info info = {0};
@@ -75,7 +76,7 @@ enum sf_err sf_block_file_write(struct sf_local *l, struct sf_block_file *f, str
     err = sf_dir_create(l->dir, tmp, &file, why);
     if (err)
         return err;
-    err = write_file(f, &options, &file, why);
+    err = block_file_write_file(f, &options, &file, why);
     sf_file_close(&file);
     if (!err)
         err = sf_block_file_publish(l, row, tmp, why);

@@ -35,7 +35,7 @@ struct candidate {
     int64_t hour;
 };
 
-static int by_hour(const void *a, const void *b)
+static int compact_by_hour(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
     if (x->run->row.level != y->run->row.level)
@@ -84,8 +84,8 @@ static size_t job_size(const struct sf_local *l, const struct candidate *list, s
 }
 
 /* The next job as references; 0: nothing is due. */
-static size_t choose(struct sf_local *l, struct candidate *list, size_t n, bool is_newest_first,
-                     size_t *out_at)
+static size_t compact_choose(struct sf_local *l, struct candidate *list, size_t n,
+                             bool is_newest_first, size_t *out_at)
 {
     size_t best = 0, best_at = 0;
     for (size_t from = 0, to; from < n; from = to) {
@@ -174,8 +174,8 @@ struct shown { /* lists for one commit */
 };
 static const uint8_t KINDS[] = {SF_BLOCK_SPANS, SF_BLOCK_PROFILES};
 
-static bool prepare(struct sf_local *l, const struct sf_merge_result *merged,
-                    struct sf_run *const *inputs, size_t n_inputs, struct shown *s)
+static bool compact_prepare(struct sf_local *l, const struct sf_merge_result *merged,
+                            struct sf_run *const *inputs, size_t n_inputs, struct shown *s)
 {
     s->dead = sf_heap_new_n(n_inputs + 1, sizeof(*s->dead));
     s->blocks = sf_heap_new_n(merged->n + 1, sizeof(struct sf_run *));
@@ -204,12 +204,12 @@ static bool prepare(struct sf_local *l, const struct sf_merge_result *merged,
 }
 
 /* New blocks live and old ones dead, in the catalogue and then for readers. */
-static enum sf_err commit(struct sf_local *l, const struct sf_merge_result *merged,
-                          struct sf_run *const *inputs, size_t n_inputs, struct sf_why *why)
+static enum sf_err compact_commit(struct sf_local *l, const struct sf_merge_result *merged,
+                                  struct sf_run *const *inputs, size_t n_inputs, struct sf_why *why)
 {
     struct sf_catalogue_change entry = {.add = merged->rows, .n_add = merged->n};
     struct shown s = {0};
-    enum sf_err err = prepare(l, merged, inputs, n_inputs, &s)
+    enum sf_err err = compact_prepare(l, merged, inputs, n_inputs, &s)
                           ? SF_OK
                           : sf_fail(why, SF_ERR_NOMEM, "compact: no memory for %zu blocks",
                                     merged->n);
@@ -322,7 +322,7 @@ static enum sf_err merge_only(struct sf_local *l, struct sf_run *const *inputs, 
         if (now->erase_version != s->erase_version)
             err = sf_fail(why, SF_ERR_BUSY, "compact: an erasure came in between");
         else
-            err = commit(l, &merged, inputs, n, why);
+            err = compact_commit(l, &merged, inputs, n, why);
         sf_snapshot_unref(now);
         sf_mutex_unlock(&l->erase_lock);
     }
@@ -401,8 +401,8 @@ static enum sf_err compact_kind(struct sf_local *l, uint8_t kind, bool *out_did_
     }
     sf_thread_set_nice(n_level0 > l->tune.hurry_blocks ? 0 : 10);
     if (n)
-        qsort(list, n, sizeof(*list), by_hour);
-    size = choose(l, list, n, n_level0 > l->tune.hurry_blocks, &at);
+        qsort(list, n, sizeof(*list), compact_by_hour);
+    size = compact_choose(l, list, n, n_level0 > l->tune.hurry_blocks, &at);
     for (size_t i = 0; i < size; i++)
         inputs[i] = list[at + i].run;
     if (size)
@@ -439,7 +439,7 @@ enum sf_err sf_compact_remove(struct sf_local *l, struct sf_run *const *runs, si
                               struct sf_why *why)
 {
     struct sf_merge_result none = {0};
-    return n ? commit(l, &none, runs, n, why) : SF_OK;
+    return n ? compact_commit(l, &none, runs, n, why) : SF_OK;
 }
 
 enum sf_err sf_compact_delete_dead(struct sf_local *l, struct sf_why *why)

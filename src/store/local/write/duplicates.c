@@ -46,7 +46,7 @@ struct sf_duplicates {
     uint64_t n_dropped;
 };
 
-static void table_done(struct table *t)
+static void duplicates_table_done(struct table *t)
 {
     sf_heap_free(t->entries);
     sf_table_done(&t->at);
@@ -69,15 +69,15 @@ void sf_duplicates_free(struct sf_duplicates *d)
 {
     if (!d)
         return;
-    table_done(&d->young);
-    table_done(&d->old);
+    duplicates_table_done(&d->young);
+    duplicates_table_done(&d->old);
     sf_heap_free(d->waits);
     sf_heap_free(d->fresh);
     sf_mutex_done(&d->lock);
     sf_heap_free(d);
 }
 
-static struct entry *table_find(const struct table *t, uint64_t hash)
+static struct entry *duplicates_table_find(const struct table *t, uint64_t hash)
 {
     struct sf_table_lookup lookup;
     uint32_t at;
@@ -94,7 +94,7 @@ static struct entry *table_find(const struct table *t, uint64_t hash)
 /* An entry that is gone is used again: a request that fails a thousand times has one. */
 static bool table_put(struct table *t, struct entry e)
 {
-    struct entry *same = table_find(t, e.hash);
+    struct entry *same = duplicates_table_find(t, e.hash);
     if (same) {
         *same = e;
         return true;
@@ -106,9 +106,9 @@ static bool table_put(struct table *t, struct entry e)
     return true;
 }
 
-static void turn(struct sf_duplicates *d, uint32_t now_s)
+static void duplicates_turn(struct sf_duplicates *d, uint32_t now_s)
 {
-    table_done(&d->old);
+    duplicates_table_done(&d->old);
     d->old = d->young;
     d->young = (struct table){.since_s = now_s};
 }
@@ -118,26 +118,26 @@ static uint32_t second(int64_t ns)
     return ns > 0 ? (uint32_t)(ns / SF_NS_PER_S) : 0;
 }
 
-static bool add(struct sf_duplicates *d, uint64_t hash, int64_t seen_ns, int64_t now_ns,
-                enum state state)
+static bool duplicates_add(struct sf_duplicates *d, uint64_t hash, int64_t seen_ns, int64_t now_ns,
+                           enum state state)
 {
     uint32_t now_s = second(now_ns);
     if (d->young.n == 0)
         d->young.since_s = now_s;
     if (now_s > d->young.since_s && now_s - d->young.since_s > LIFE_S)
-        turn(d, now_s);
+        duplicates_turn(d, now_s);
     if (d->young.n >= d->max_entries) {
         d->n_dropped += d->old.n;
-        turn(d, now_s);
+        duplicates_turn(d, now_s);
     }
     return table_put(&d->young, (struct entry){hash, second(seen_ns), state});
 }
 
-static struct entry *find(struct sf_duplicates *d, uint64_t hash)
+static struct entry *duplicates_find(struct sf_duplicates *d, uint64_t hash)
 {
-    struct entry *e = table_find(&d->young, hash);
+    struct entry *e = duplicates_table_find(&d->young, hash);
     if (!e || e->state == GONE)
-        e = table_find(&d->old, hash);
+        e = duplicates_table_find(&d->old, hash);
     return e && e->state != GONE ? e : NULL;
 }
 
@@ -176,7 +176,7 @@ enum sf_err sf_duplicates_begin(struct sf_duplicates *d, uint64_t hash, int64_t 
     struct entry *e;
 
     sf_mutex_lock(&d->lock);
-    e = find(d, hash);
+    e = duplicates_find(d, hash);
     if (e && e->state == PENDING) {
         if (keep_waiter(d, hash, waiter))
             *out = SF_DUP_WAITS;
@@ -189,7 +189,7 @@ enum sf_err sf_duplicates_begin(struct sf_duplicates *d, uint64_t hash, int64_t 
             e->state = GONE; /* the same request again, long after: new */
         if (!keep_fresh(d, hash)) {
             err = SF_ERR_NOMEM;
-        } else if (!add(d, hash, now_ns, now_ns, PENDING)) {
+        } else if (!duplicates_add(d, hash, now_ns, now_ns, PENDING)) {
             d->n_fresh--;
             err = SF_ERR_NOMEM;
         } else {
@@ -205,7 +205,7 @@ struct sf_dup_waiter *sf_duplicates_end(struct sf_duplicates *d, uint64_t hash, 
     struct sf_dup_waiter *all = NULL;
     struct entry *e;
     sf_mutex_lock(&d->lock);
-    e = find(d, hash);
+    e = duplicates_find(d, hash);
     if (e && e->state == PENDING)
         e->state = is_durable ? DURABLE : GONE;
     if (!is_durable)
@@ -230,8 +230,8 @@ bool sf_duplicates_know(struct sf_duplicates *d, uint64_t hash, int64_t seen_ns,
     sf_mutex_lock(&d->lock);
     if (is_for_flush)
         ok = keep_fresh(d, hash);
-    if (ok && !find(d, hash) && second(now_ns) <= second(seen_ns) + (uint32_t)LIFE_S)
-        ok = add(d, hash, seen_ns, now_ns, DURABLE);
+    if (ok && !duplicates_find(d, hash) && second(now_ns) <= second(seen_ns) + (uint32_t)LIFE_S)
+        ok = duplicates_add(d, hash, seen_ns, now_ns, DURABLE);
     sf_mutex_unlock(&d->lock);
     return ok;
 }

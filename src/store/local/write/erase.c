@@ -27,7 +27,7 @@ enum { MAX_TRACES = 100000, MAX_LOG_LEN = 256 << 20 };
 
 /* ---- erase.log ---- */
 
-static void add_line(struct sf_buf *out, const struct sf_tombstone *t)
+static void erase_add_line(struct sf_buf *out, const struct sf_tombstone *t)
 {
     struct sf_buf selector = {0};
     uint8_t *hex;
@@ -44,14 +44,14 @@ static void add_line(struct sf_buf *out, const struct sf_tombstone *t)
 }
 
 /* Writes the whole list again and swaps it in: few lines, rarely. */
-static enum sf_err write_log(struct sf_local *l, const struct sf_tombstones *list,
-                             struct sf_why *why)
+static enum sf_err erase_write_log(struct sf_local *l, const struct sf_tombstones *list,
+                                   struct sf_why *why)
 {
     struct sf_file file = SF_FILE_NONE;
     struct sf_buf text = {.max = MAX_LOG_LEN};
     enum sf_err err = SF_OK;
     for (size_t i = 0; i < sf_tombstones_n(list); i++)
-        add_line(&text, sf_tombstones_get(list, i));
+        erase_add_line(&text, sf_tombstones_get(list, i));
     if (!sf_buf_ok(&text))
         err = sf_fail(why, text.err, "erase: no memory for erase.log");
     if (!err)
@@ -84,8 +84,8 @@ struct loading {
     struct sf_why *why;
 };
 
-static bool load_one(void *arg, uint64_t id, uint32_t tenant, sf_bytes selector,
-                     uint64_t below_block, uint64_t lsn, int64_t created_ns)
+static bool erase_load_one(void *arg, uint64_t id, uint32_t tenant, sf_bytes selector,
+                           uint64_t below_block, uint64_t lsn, int64_t created_ns)
 {
     struct loading *load = arg;
     struct sf_tombstone t = {.id = id,
@@ -122,7 +122,7 @@ static bool load_one(void *arg, uint64_t id, uint32_t tenant, sf_bytes selector,
     return true;
 }
 
-static bool is_known(const struct sf_tombstones *list, uint64_t id)
+static bool erase_is_known(const struct sf_tombstones *list, uint64_t id)
 {
     for (size_t i = 0; i < sf_tombstones_n(list); i++) {
         if (sf_tombstones_get(list, i)->id == id)
@@ -139,7 +139,7 @@ static enum sf_err load_line(struct loading *load, sf_str line)
     if (!next_number(&line, &id) || !next_number(&line, &tenant) || tenant > UINT32_MAX ||
         !next_number(&line, &below) || !next_number(&line, &lsn) || !next_number(&line, &created))
         return sf_fail(load->why, SF_ERR_CORRUPT, "erase.log: a line cannot be read");
-    if (is_known(load->list, id))
+    if (erase_is_known(load->list, id))
         return SF_OK;
     len = line.len / 2;
     raw = sf_heap_new(len + 1);
@@ -147,8 +147,8 @@ static enum sf_err load_line(struct loading *load, sf_str line)
         return sf_fail(load->why, SF_ERR_NOMEM, "erase: no memory for a tombstone");
     if (!sf_hex_decode(line, raw, len))
         load->err = sf_fail(load->why, SF_ERR_CORRUPT, "erase.log: a selector cannot be read");
-    else if (load_one(load, id, (uint32_t)tenant, (sf_bytes){raw, len}, below, lsn,
-                      (int64_t)created))
+    else if (erase_load_one(load, id, (uint32_t)tenant, (sf_bytes){raw, len}, below, lsn,
+                            (int64_t)created))
         load->err = sf_catalogue_add_erasure(load->l->catalogue, id, (uint32_t)tenant,
                                              (sf_bytes){raw, len}, below, lsn, (int64_t)created,
                                              load->why);
@@ -180,7 +180,7 @@ enum sf_err sf_erase_load(struct sf_local *l, bool is_rebuilt, struct sf_why *wh
 {
     struct loading load = {.l = l, .why = why};
     struct sf_snapshot_change change = {.has_tombstones = true};
-    enum sf_err err = sf_catalogue_erasures(l->catalogue, load_one, &load, why);
+    enum sf_err err = sf_catalogue_erasures(l->catalogue, erase_load_one, &load, why);
     if (!err)
         err = load.err;
     if (!err) {
@@ -231,7 +231,7 @@ static enum sf_err add_tombstone(struct sf_local *l, struct sf_tombstone *t, str
     if (!change.tombstones || !sf_buf_ok(&selector))
         err = sf_fail(why, SF_ERR_NOMEM, "erase: no memory for a tombstone");
     if (!err)
-        err = write_log(l, change.tombstones, why);
+        err = erase_write_log(l, change.tombstones, why);
     if (!err)
         err = sf_catalogue_add_erasure(l->catalogue, t->id, t->tenant, sf_buf_bytes(&selector),
                                        t->below_block, t->lsn, t->created_ns, why);
@@ -329,8 +329,8 @@ static enum sf_err may_hold_profiles(struct sf_run *run, const struct sf_tombsto
 }
 
 /* Does the block hold rows that the tombstone may mean? */
-static enum sf_err may_hold(struct sf_run *run, const struct sf_tombstone *t, bool *out,
-                            struct sf_why *why)
+static enum sf_err erase_may_hold(struct sf_run *run, const struct sf_tombstone *t, bool *out,
+                                  struct sf_why *why)
 {
     const struct sf_span_block_reader *reader;
     struct sf_arena scratch = {0};
@@ -370,7 +370,7 @@ static enum sf_err rewrite_blocks(struct sf_local *l, const struct sf_tombstone 
             continue;
         }
         err = kind == SF_BLOCK_PROFILES ? may_hold_profiles(run, t, &is_meant, why)
-                                        : may_hold(run, t, &is_meant, why);
+                                        : erase_may_hold(run, t, &is_meant, why);
         if (!err && is_meant)
             err = sf_compact_rewrite(l, run, why);
         if (err == SF_ERR_CORRUPT) {
@@ -393,7 +393,7 @@ static enum sf_err forget_tombstone(struct sf_local *l, uint64_t id, struct sf_w
     err = change.tombstones ? sf_catalogue_end_erasure(l->catalogue, id, why)
                             : sf_fail(why, SF_ERR_NOMEM, "erase: no memory");
     if (!err)
-        err = write_log(l, change.tombstones, why);
+        err = erase_write_log(l, change.tombstones, why);
     if (!err)
         err = sf_snapshot_change(&l->snapshots, &change, why);
     if (err)

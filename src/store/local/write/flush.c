@@ -84,7 +84,7 @@ static enum sf_err find_parts(const struct sf_snapshot *s, uint64_t gen, size_t 
 }
 
 /* Runs for the blocks, those of profiles behind the others; NULL: no memory. */
-static struct sf_run **make_runs(struct sf_local *l, const struct sf_merge_result *merged)
+static struct sf_run **flush_make_runs(struct sf_local *l, const struct sf_merge_result *merged)
 {
     struct sf_run **blocks = sf_heap_new_n(merged->n + 1, sizeof(struct sf_run *));
     for (size_t i = 0; blocks && i < merged->n; i++) {
@@ -111,7 +111,7 @@ struct flush { /* one of them */
 };
 
 /* The blocks count from here on: nothing below may fail. */
-static void show(struct flush *f, struct sf_run **blocks, struct sf_snapshot *rooms[2])
+static void flush_show(struct flush *f, struct sf_run **blocks, struct sf_snapshot *rooms[2])
 {
     struct sf_local *l = f->l;
     size_t n_parts = f->rows.n ? sf_rows_flush_hold(&f->rows, f->parts) : f->merge.n_inputs;
@@ -131,13 +131,13 @@ static void show(struct flush *f, struct sf_run **blocks, struct sf_snapshot *ro
 }
 
 /* Commits the blocks and the checkpoint, then shows them. */
-static enum sf_err commit(struct flush *f, struct sf_why *why)
+static enum sf_err flush_commit(struct flush *f, struct sf_why *why)
 {
     struct sf_local *l = f->l;
     const struct sf_merge_result *merged = &f->merged;
     struct sf_catalogue_change entry = {
         .add = merged->rows, .n_add = merged->n, .ckpt_lsn = f->lsn};
-    struct sf_run **blocks = make_runs(l, merged);
+    struct sf_run **blocks = flush_make_runs(l, merged);
     struct sf_snapshot *rooms[2] = {
         sf_snapshot_prepare(&l->snapshots, f->n_spans),
         sf_snapshot_prepare(&l->prof_snapshots, merged->n - f->n_spans)};
@@ -152,7 +152,7 @@ static enum sf_err commit(struct flush *f, struct sf_why *why)
     if (!err)
         err = sf_catalogue_commit(l->catalogue, &entry, why);
     if (!err) {
-        show(f, blocks, rooms);
+        flush_show(f, blocks, rooms);
         sf_mutex_lock(&l->number_lock);
         l->ckpt_lsn = f->lsn;
         sf_mutex_unlock(&l->number_lock);
@@ -167,7 +167,7 @@ static enum sf_err commit(struct flush *f, struct sf_why *why)
 }
 
 /* Numbers for the blocks of a flush without spans. */
-static void take_numbers(struct sf_local *l, size_t n, struct sf_merge_result *out)
+static void flush_take_numbers(struct sf_local *l, size_t n, struct sf_merge_result *out)
 {
     sf_mutex_lock(&l->number_lock);
     out->next_id = l->next_block;
@@ -192,7 +192,7 @@ static enum sf_err write_blocks(struct flush *f, struct sf_why *why)
     else if (f->plan.n)
         err = sf_uncommitted_settle(l, why);
     if (!err && !has_spans)
-        take_numbers(l, f->plan.n, merged);
+        flush_take_numbers(l, f->plan.n, merged);
     f->n_spans = merged->n;
     if (err || f->plan.n == 0)
         return err;
@@ -209,7 +209,8 @@ static enum sf_err write_blocks(struct flush *f, struct sf_why *why)
 
 /* What there is, and which way it goes: rows straight into a block when no part is among it. The
  * parts are borrowed from the snapshot. */
-static enum sf_err find_rows(struct flush *f, struct sf_snapshot **io_snapshot, struct sf_why *why)
+static enum sf_err flush_find_rows(struct flush *f, struct sf_snapshot **io_snapshot,
+                                   struct sf_why *why)
 {
     struct sf_local *l = f->l;
     enum sf_err err = sf_rows_flush_take(l, f->gen, &f->rows, why);
@@ -246,7 +247,7 @@ static enum sf_err flush_found(struct flush *f, struct sf_why *why)
     if (!err)
         err = write_blocks(f, why);
     if (!err && (f->merged.n || f->merge.n_inputs || f->lsn > ckpt_lsn)) {
-        err = commit(f, why);
+        err = flush_commit(f, why);
         if (err)
             sf_uncommitted_keep(l, &f->merged);
     }
@@ -267,7 +268,7 @@ static enum sf_err flush_locked(struct sf_local *l, uint64_t gen, uint64_t lsn, 
         .merge = {
             .split = SF_SPLIT_DAY, .lsn_hi = lsn, .dup_hashes = dups, .n_dup_hashes = n_dups}};
     struct sf_snapshot *snapshot = NULL;
-    enum sf_err err = find_rows(&f, &snapshot, why);
+    enum sf_err err = flush_find_rows(&f, &snapshot, why);
 
     if (!err)
         err = flush_found(&f, why);

@@ -59,7 +59,7 @@ bool sf_memtable_init(struct sf_memtable *m, struct sf_budget *budget)
     return true;
 }
 
-static void free_list(struct sf_memtable_body *b)
+static void memtable_free_list(struct sf_memtable_body *b)
 {
     while (b) {
         struct sf_memtable_body *next = b->next;
@@ -72,8 +72,8 @@ void sf_memtable_done(struct sf_memtable *m)
 {
     if (!m->active)
         return;
-    free_list(m->cut);
-    free_list(m->spare);
+    memtable_free_list(m->cut);
+    memtable_free_list(m->spare);
     sf_memtable_body_free(m->active);
     sf_mutex_done(&m->lock);
     *m = (struct sf_memtable){0};

@@ -101,7 +101,7 @@ static int32_t window_of(const struct work *w, int64_t index_ns)
     return n > INT32_MAX ? INT32_MAX : n < INT32_MIN ? INT32_MIN : (int32_t)n;
 }
 
-static void count_memory(struct work *w)
+static void merge_count_memory(struct work *w)
 {
     size_t len = w->pieces_cap * sizeof(*w->pieces) + w->granule.at + sf_rowset_len(&w->rows);
     if (len > w->counted_len)
@@ -133,7 +133,7 @@ static void rewind_arena(struct sf_arena *a)
     a->at = 0;
 }
 
-static enum sf_err add_piece(struct work *w, const struct piece *p, struct sf_why *why)
+static enum sf_err merge_add_piece(struct work *w, const struct piece *p, struct sf_why *why)
 {
     if (w->n_pieces == w->pieces_cap) {
         enum sf_err err = reserve_pieces(w, w->n_pieces / 8 + 1024, why);
@@ -169,7 +169,7 @@ static bool is_hidden(const struct work *w, const struct sf_run *run,
 }
 
 /* Rows of the slice in one window; `p->window` says which. */
-static void measure(struct work *w, const struct slice *s, struct piece *p)
+static void merge_measure(struct work *w, const struct slice *s, struct piece *p)
 {
     p->first_ns = INT64_MAX;
     p->n_visible = 0;
@@ -216,9 +216,9 @@ static enum sf_err add_slice(struct work *w, const struct slice *s, struct piece
             continue;
         }
         p.window = windows[i];
-        measure(w, s, &p);
+        merge_measure(w, s, &p);
         if (p.n_visible)
-            err = add_piece(w, &p, why);
+            err = merge_add_piece(w, &p, why);
     }
     return err;
 }
@@ -272,14 +272,14 @@ static enum sf_err note_all(struct work *w, struct sf_why *why)
         }
         if (err == SF_ERR_CORRUPT)
             sf_run_quarantine(w->m->inputs[i], why ? why->text : "damaged");
-        count_memory(w);
+        merge_count_memory(w);
     }
     return err;
 }
 
 /* ---- plan ---- */
 
-static int by_place(const struct piece *x, const struct piece *y)
+static int merge_by_place(const struct piece *x, const struct piece *y)
 {
     if (x->window != y->window)
         return x->window < y->window ? -1 : 1;
@@ -288,17 +288,17 @@ static int by_place(const struct piece *x, const struct piece *y)
     return 0;
 }
 
-static int by_hash(const void *a, const void *b)
+static int merge_by_hash(const void *a, const void *b)
 {
     const struct piece *x = a, *y = b;
-    int place = by_place(x, y);
+    int place = merge_by_place(x, y);
     return place ? place : x->hash < y->hash ? -1 : x->hash > y->hash;
 }
 
 static int by_first(const void *a, const void *b)
 {
     const struct piece *x = a, *y = b;
-    int place = by_place(x, y);
+    int place = merge_by_place(x, y);
     if (place)
         return place;
     if (x->first_ns != y->first_ns)
@@ -310,7 +310,7 @@ static int by_first(const void *a, const void *b)
     return x->granule < y->granule ? -1 : x->granule > y->granule;
 }
 
-static int by_source(const void *a, const void *b)
+static int merge_by_source(const void *a, const void *b)
 {
     const struct piece *x = a, *y = b;
     if (x->input != y->input)
@@ -327,12 +327,12 @@ static int by_way(const void *a, const void *b)
     return x->is_whole != y->is_whole ? (x->is_whole ? 1 : -1) : by_first(a, b);
 }
 
-static bool same_trace(const struct piece *x, const struct piece *y)
+static bool merge_same_trace(const struct piece *x, const struct piece *y)
 {
-    return by_place(x, y) == 0 && x->hash == y->hash;
+    return merge_by_place(x, y) == 0 && x->hash == y->hash;
 }
 
-static void note_alone(struct work *w, const struct piece *p)
+static void merge_note_alone(struct work *w, const struct piece *p)
 {
     struct granule *g = &w->granules[p->input][p->granule];
     if (p->n_visible != p->n || (g->n_alone && g->window != p->window))
@@ -366,21 +366,22 @@ static void join_granules(struct work *w)
     w->n_pieces = n;
 }
 
-static void join_traces(struct work *w)
+static void merge_join_traces(struct work *w)
 {
     if (w->n_pieces == 0)
         return;
-    qsort(w->pieces, w->n_pieces, sizeof(*w->pieces), by_hash);
+    qsort(w->pieces, w->n_pieces, sizeof(*w->pieces), merge_by_hash);
     for (size_t from = 0, to; from < w->n_pieces; from = to) {
         int64_t first_ns = INT64_MAX;
-        for (to = from; to < w->n_pieces && same_trace(&w->pieces[from], &w->pieces[to]); to++) {
+        for (to = from; to < w->n_pieces && merge_same_trace(&w->pieces[from], &w->pieces[to]);
+             to++) {
             if (w->pieces[to].first_ns < first_ns)
                 first_ns = w->pieces[to].first_ns;
         }
         for (size_t i = from; i < to; i++)
             w->pieces[i].first_ns = first_ns;
         if (to - from == 1)
-            note_alone(w, &w->pieces[from]);
+            merge_note_alone(w, &w->pieces[from]);
     }
     join_granules(w);
     qsort(w->pieces, w->n_pieces, sizeof(*w->pieces), by_first);
@@ -403,7 +404,8 @@ static enum sf_err plan_outputs(struct work *w, struct sf_why *why)
         struct output *o = w->n_outputs ? &w->outputs[w->n_outputs - 1] : NULL;
         bool is_new = !o || o->window != p->window ||
                       (w->m->split == SF_SPLIT_HOUR && o->tenant != p->tenant) ||
-                      (o->n_rows >= w->l->tune.block_rows && !same_trace(p, &w->pieces[i - 1]));
+                      (o->n_rows >= w->l->tune.block_rows &&
+                       !merge_same_trace(p, &w->pieces[i - 1]));
         if (is_new) {
             enum sf_err err = add_output(w, i, why);
             if (err)
@@ -428,8 +430,8 @@ static enum sf_err plan_outputs(struct work *w, struct sf_why *why)
 
 /* ---- pass 2 ---- */
 
-static enum sf_err place_of(struct work *w, uint16_t input, const struct sf_span_rows *rows,
-                            uint32_t i, struct sf_why *why)
+static enum sf_err merge_place_of(struct work *w, uint16_t input, const struct sf_span_rows *rows,
+                                  uint32_t i, struct sf_why *why)
 {
     uint32_t *res = &w->res_maps[input][rows->resource[i]];
     uint32_t *scope = &w->scope_maps[input][rows->scope[i]];
@@ -459,7 +461,7 @@ static enum sf_err copy_piece(struct work *w, const struct piece *p, struct sf_g
             continue;
         if (has_tombstones && is_hidden(w, run, rows, i))
             continue;
-        err = place_of(w, p->input, rows, i, why);
+        err = merge_place_of(w, p->input, rows, i, why);
         if (!err)
             err = sf_granule_copy_row(copy, i, res_map[rows->resource[i]],
                                       scope_map[rows->scope[i]],
@@ -480,8 +482,8 @@ static void forget_places(struct work *w, uint16_t input)
 /* Copies the rows of pieces [first, first + n) into the rowset, granule by granule, until they do
  * not fit: then not all of them are there. Re-orders the pieces: the next stage reads forward only.
  */
-static enum sf_err gather(struct work *w, size_t first, size_t n, bool *out_fits,
-                          struct sf_why *why)
+static enum sf_err merge_gather(struct work *w, size_t first, size_t n, bool *out_fits,
+                                struct sf_why *why)
 {
     struct piece *pieces = w->pieces + first;
     struct sf_granule_copy *copy = NULL;
@@ -489,7 +491,7 @@ static enum sf_err gather(struct work *w, size_t first, size_t n, bool *out_fits
 
     *out_fits = true;
     sf_rowset_reset(&w->rows);
-    qsort(pieces, n, sizeof(*pieces), by_source);
+    qsort(pieces, n, sizeof(*pieces), merge_by_source);
     for (size_t i = 0; !err && *out_fits && i < n; i++) {
         const struct piece *p = &pieces[i];
         bool is_new_input = i == 0 || p->input != p[-1].input;
@@ -499,7 +501,7 @@ static enum sf_err gather(struct work *w, size_t first, size_t n, bool *out_fits
             rewind_arena(&w->granule);
             err = sf_granule_copy_open(w->readers[p->input], p->granule, &w->rows, &w->granule,
                                        &copy, why);
-            count_memory(w);
+            merge_count_memory(w);
         }
         if (!err)
             err = copy_piece(w, p, copy, why);
@@ -507,18 +509,18 @@ static enum sf_err gather(struct work *w, size_t first, size_t n, bool *out_fits
             sf_run_quarantine(w->m->inputs[p->input], why ? why->text : "damaged");
         *out_fits = n == 1 || sf_rowset_len(&w->rows) <= w->rows_max;
     }
-    count_memory(w);
+    merge_count_memory(w);
     return err;
 }
 
 /* How many pieces from `at` make the next chunk: whole traces, or a cut of one that alone is too
  * large to be held (then its repeats in different cuts are not seen as such). */
-static size_t next_chunk(const struct work *w, size_t at, size_t end)
+static size_t merge_next_chunk(const struct work *w, size_t at, size_t end)
 {
     uint64_t n_rows = 0;
     size_t to = at, last_whole = at;
     while (to < end) {
-        if (to > at && !same_trace(&w->pieces[to], &w->pieces[to - 1])) {
+        if (to > at && !merge_same_trace(&w->pieces[to], &w->pieces[to - 1])) {
             last_whole = to;
             if (n_rows >= w->chunk_rows)
                 break;
@@ -537,8 +539,8 @@ static size_t next_chunk(const struct work *w, size_t at, size_t end)
  * comes alone, so that it stays the newest one. */
 static size_t choose_chunk(const struct work *w, size_t at, size_t end, const struct piece *rest)
 {
-    size_t n = next_chunk(w, at, end), same = 0;
-    while (rest && same < n && same_trace(rest, &w->pieces[at + same]))
+    size_t n = merge_next_chunk(w, at, end), same = 0;
+    while (rest && same < n && merge_same_trace(rest, &w->pieces[at + same]))
         same++;
     return same ? same : n;
 }
@@ -547,15 +549,16 @@ static size_t choose_chunk(const struct work *w, size_t at, size_t end, const st
 static size_t shorten(const struct work *w, size_t at, size_t n)
 {
     size_t whole = n;
-    while (whole > 0 && same_trace(&w->pieces[at + whole - 1], &w->pieces[at + whole]))
+    while (whole > 0 && merge_same_trace(&w->pieces[at + whole - 1], &w->pieces[at + whole]))
         whole--;
     return whole ? whole : n;
 }
 
 /* Gathers the next chunk, a smaller one when it is more than the line allows: one piece always is
  * taken. Says how many pieces that was, and the last of them. */
-static enum sf_err gather_chunk(struct work *w, size_t at, size_t end, const struct piece *rest,
-                                size_t *out_n, struct piece *out_last, struct sf_why *why)
+static enum sf_err merge_gather_chunk(struct work *w, size_t at, size_t end,
+                                      const struct piece *rest, size_t *out_n,
+                                      struct piece *out_last, struct sf_why *why)
 {
     size_t n = choose_chunk(w, at, end, rest);
     bool fits = false;
@@ -563,7 +566,7 @@ static enum sf_err gather_chunk(struct work *w, size_t at, size_t end, const str
         enum sf_err err;
         *out_n = n;
         *out_last = w->pieces[at + n - 1];
-        err = gather(w, at, n, &fits, why);
+        err = merge_gather(w, at, n, &fits, why);
         if (err || fits)
             return err;
         qsort(w->pieces + at, n, sizeof(*w->pieces), by_first);
@@ -651,10 +654,10 @@ static enum sf_err write_rows(struct work *w, const struct output *o,
         }
         struct piece last;
         size_t n;
-        err = gather_chunk(w, at, end, is_cut ? &rest : NULL, &n, &last, why);
+        err = merge_gather_chunk(w, at, end, is_cut ? &rest : NULL, &n, &last, why);
         if (err)
             break;
-        is_cut = at + n < end && same_trace(&last, &w->pieces[at + n]);
+        is_cut = at + n < end && merge_same_trace(&last, &w->pieces[at + n]);
         rest = last;
         rewind_arena(&w->scratch);
         err = sf_rowset_write(&w->rows, writer, w->scratch, &w->done.n_repeats, why);
@@ -675,16 +678,16 @@ struct filling { /* the rows of one output on their way into its file */
     const struct output *o;
 };
 
-static enum sf_err fill(void *arg, struct sf_span_block_writer *writer, struct sf_block_row *row,
-                        struct sf_why *why)
+static enum sf_err merge_fill(void *arg, struct sf_span_block_writer *writer,
+                              struct sf_block_row *row, struct sf_why *why)
 {
     struct filling *f = arg;
     return write_rows(f->w, f->o, writer, row, why);
 }
 
-static enum sf_err write_output(struct work *w, size_t number, uint64_t first_id, uint64_t flush_no,
-                                const uint64_t *dups, size_t n_dups, const uint64_t *sources,
-                                struct sf_why *why)
+static enum sf_err merge_write_output(struct work *w, size_t number, uint64_t first_id,
+                                      uint64_t flush_no, const uint64_t *dups, size_t n_dups,
+                                      const uint64_t *sources, struct sf_why *why)
 {
     const struct output *o = &w->outputs[number];
     struct filling filling = {w, o};
@@ -706,7 +709,7 @@ static enum sf_err write_output(struct work *w, size_t number, uint64_t first_id
         .n_dup_hashes = number == 0 ? n_dups : 0,
         .source_ids = sources,
         .n_source_ids = sources ? w->m->n_inputs : 0,
-        .fill = fill,
+        .fill = merge_fill,
         .arg = &filling,
     };
     enum sf_err err = sf_block_file_write(w->l, &file, why);
@@ -716,8 +719,8 @@ static enum sf_err write_output(struct work *w, size_t number, uint64_t first_id
 }
 
 /* Request hashes of inputs young enough to matter move on with the rows. */
-static enum sf_err collect_dups(const struct work *w, uint64_t **out, size_t *out_n,
-                                struct sf_why *why)
+static enum sf_err merge_collect_dups(const struct work *w, uint64_t **out, size_t *out_n,
+                                      struct sf_why *why)
 {
     int64_t since = sf_local_wall_ns(w->l) - DUP_LIFE_NS;
     size_t n = w->m->n_dup_hashes, at = 0;
@@ -748,11 +751,11 @@ static enum sf_err collect_dups(const struct work *w, uint64_t **out, size_t *ou
     return SF_OK;
 }
 
-static enum sf_err write_all(struct work *w, struct sf_why *why)
+static enum sf_err merge_write_all(struct work *w, struct sf_why *why)
 {
     uint64_t first_id, flush_no, *dups = NULL, *sources = NULL;
     size_t n_dups = 0;
-    enum sf_err err = collect_dups(w, &dups, &n_dups, why);
+    enum sf_err err = merge_collect_dups(w, &dups, &n_dups, why);
 
     if (!err && w->m->has_sources) {
         sources = sf_heap_new_n(w->m->n_inputs, sizeof(*sources));
@@ -775,13 +778,13 @@ static enum sf_err write_all(struct work *w, struct sf_why *why)
     w->done.next_id = first_id + w->n_outputs;
     w->done.flush_no = flush_no;
     for (size_t i = 0; !err && i < w->n_outputs; i++)
-        err = write_output(w, i, first_id, flush_no, dups, n_dups, sources, why);
+        err = merge_write_output(w, i, first_id, flush_no, dups, n_dups, sources, why);
     sf_heap_free(dups);
     sf_heap_free(sources);
     return err;
 }
 
-static enum sf_err enter_all(struct work *w, struct sf_why *why)
+static enum sf_err merge_enter_all(struct work *w, struct sf_why *why)
 {
     size_t n = w->m->n_inputs;
     uint64_t n_keys = 0;
@@ -851,15 +854,15 @@ enum sf_err sf_merge_run(struct sf_local *l, const struct sf_merge *merge,
         !sf_rowset_init(&w.rows, 1 << 21, ARENA_CAP))
         err = sf_fail(why, SF_ERR_NOMEM, "store: no memory to merge");
     if (!err)
-        err = enter_all(&w, why);
+        err = merge_enter_all(&w, why);
     if (!err)
         err = note_all(&w, why);
     if (!err) {
-        join_traces(&w);
+        merge_join_traces(&w);
         err = plan_outputs(&w, why);
     }
     if (!err)
-        err = write_all(&w, why);
+        err = merge_write_all(&w, why);
     if (err)
         sf_merge_result_discard(l, &w.done);
     else

@@ -9,7 +9,7 @@
 
 static const uint64_t MIN_FREE_LEN = UINT64_C(2) << 30;
 
-static void say(struct sf_local *l, const char *reason)
+static void pressure_say(struct sf_local *l, const char *reason)
 {
     sf_mutex_lock(&l->state_lock);
     snprintf(l->refuse_reason, sizeof(l->refuse_reason), "%s", reason);
@@ -79,7 +79,7 @@ void sf_pressure_update(struct sf_local *l)
         snprintf(reason, sizeof(reason), "compaction is behind: %u blocks wait", n_level0);
     level = sf_pressure_max(level, blocks);
     atomic_store(&l->pressure, level);
-    say(l, reason);
+    pressure_say(l, reason);
     if (is_short)
         sf_local_wake_compact(l); /* retention by size may help */
 }
@@ -90,7 +90,7 @@ void sf_pressure_flushed(struct sf_local *l, enum sf_err err, const struct sf_wh
     if (err) {
         char reason[160];
         snprintf(reason, sizeof(reason), "blocks cannot be written: %.120s", why->text);
-        say(l, reason);
+        pressure_say(l, reason);
         atomic_store(&l->pressure, SF_PRESSURE_REFUSE);
         if (!was_failing)
             sf_local_notice(l, "store: %s", reason);

@@ -97,7 +97,7 @@ static enum sf_err keep_clock(struct sf_local *l, struct sf_retention *rule, boo
     return SF_OK;
 }
 
-static int by_end(const void *a, const void *b)
+static int retain_by_end(const void *a, const void *b)
 {
     const struct sf_run *x = *(struct sf_run *const *)a, *y = *(struct sf_run *const *)b;
     if (x->row.ts_max_ns != y->row.ts_max_ns)
@@ -211,7 +211,7 @@ enum sf_err sf_retain_work(struct sf_local *l, struct sf_why *why)
     for (size_t i = 0; i < profiles->n; i++)
         blocks[n++] = profiles->runs[i];
     if (n)
-        qsort(blocks, n, sizeof(*blocks), by_end);
+        qsort(blocks, n, sizeof(*blocks), retain_by_end);
     err = sf_tenant_rules_init(&tenants, l, &rule, blocks, n, why);
     if (!err) {
         n_out = count_expired(l, blocks, n, &rule, &tenants, may_age, now_ns, &beside, why);

@@ -10,8 +10,8 @@ enum {
     ORDER_LEN = 48,        /* what a row takes while rows are ordered, about */
 };
 
-static enum sf_err add_body(struct sf_rows_flush *f, struct sf_memtable *m,
-                            struct sf_memtable_body *body, struct sf_why *why)
+static enum sf_err rows_flush_add_body(struct sf_rows_flush *f, struct sf_memtable *m,
+                                       struct sf_memtable_body *body, struct sf_why *why)
 {
     struct sf_rows_taken *more = sf_heap_grow(f->list, f->n + 1, sizeof(*more));
     if (!more) {
@@ -34,7 +34,7 @@ enum sf_err sf_rows_flush_take(struct sf_local *l, uint64_t gen, struct sf_rows_
         while ((body = sf_memtable_claim_flush(m, gen, &is_busy)) || is_busy) {
             enum sf_err err = SF_OK;
             if (body)
-                err = add_body(&f, m, body, why);
+                err = rows_flush_add_body(&f, m, body, why);
             else
                 sf_clock_sleep_ms(1); /* it is being sealed */
             if (err) {
@@ -47,7 +47,7 @@ enum sf_err sf_rows_flush_take(struct sf_local *l, uint64_t gen, struct sf_rows_
     return SF_OK;
 }
 
-static uint64_t count_rows(const struct sf_rows_flush *f)
+static uint64_t rows_flush_count_rows(const struct sf_rows_flush *f)
 {
     uint64_t n = 0;
     for (size_t i = 0; i < f->n; i++)
@@ -58,7 +58,7 @@ static uint64_t count_rows(const struct sf_rows_flush *f)
 bool sf_rows_flush_is_one_block(const struct sf_local *l, const struct sf_rows_flush *f)
 {
     int64_t day;
-    if (f->n == 0 || f->n > SF_ROWSETS_MAX || count_rows(f) > l->tune.block_rows)
+    if (f->n == 0 || f->n > SF_ROWSETS_MAX || rows_flush_count_rows(f) > l->tune.block_rows)
         return false;
     day = sf_local_day_of(f->list[0].body->rows.first_index_ns);
     for (size_t i = 0; i < f->n; i++) {
@@ -87,8 +87,8 @@ struct filling {
     uint64_t n_repeats;
 };
 
-static enum sf_err fill(void *arg, struct sf_span_block_writer *w, struct sf_block_row *row,
-                        struct sf_why *why)
+static enum sf_err rows_flush_fill(void *arg, struct sf_span_block_writer *w,
+                                   struct sf_block_row *row, struct sf_why *why)
 {
     struct filling *f = arg;
     for (size_t i = 0; i < f->n; i++) {
@@ -100,9 +100,9 @@ static enum sf_err fill(void *arg, struct sf_span_block_writer *w, struct sf_blo
     return sf_rowset_write_all(f->sets, f->n, w, f->scratch, &f->n_repeats, why);
 }
 
-static enum sf_err write_block(struct sf_local *l, struct filling *filling,
-                               const struct sf_merge *m, struct sf_merge_result *out,
-                               struct sf_why *why)
+static enum sf_err rows_flush_write_block(struct sf_local *l, struct filling *filling,
+                                          const struct sf_merge *m, struct sf_merge_result *out,
+                                          struct sf_why *why)
 {
     struct sf_block_file file = {
         .row = {.tenant = only_tenant(filling->sets, filling->n),
@@ -112,7 +112,7 @@ static enum sf_err write_block(struct sf_local *l, struct filling *filling,
         .n_siblings = sf_u16(1u + m->n_more),
         .dup_hashes = m->dup_hashes,
         .n_dup_hashes = m->n_dup_hashes,
-        .fill = fill,
+        .fill = rows_flush_fill,
         .arg = filling,
     };
     enum sf_err err;
@@ -140,7 +140,7 @@ enum sf_err sf_rows_flush_write(struct sf_local *l, const struct sf_rows_flush *
 {
     struct filling filling = {.n = f->n};
     struct sf_merge_result merged = {0};
-    size_t counted_len = (size_t)count_rows(f) * ORDER_LEN;
+    size_t counted_len = (size_t)rows_flush_count_rows(f) * ORDER_LEN;
     enum sf_err err = sf_uncommitted_settle(l, why);
 
     if (err)
@@ -153,7 +153,7 @@ enum sf_err sf_rows_flush_write(struct sf_local *l, const struct sf_rows_flush *
     if (!err) {
         for (size_t i = 0; i < f->n; i++)
             filling.sets[i] = &f->list[i].body->rows;
-        err = write_block(l, &filling, m, &merged, why);
+        err = rows_flush_write_block(l, &filling, m, &merged, why);
     }
     sf_budget_sub(&l->budget, SF_LINE_MERGE, counted_len);
     if (err)

@@ -58,7 +58,7 @@ enum sf_err sf_seal_body(struct sf_local *l, struct sf_memtable *m, struct sf_me
     return err;
 }
 
-static bool is_due(struct sf_memtable *m, int64_t now_ns, int64_t age_ns)
+static bool seal_is_due(struct sf_memtable *m, int64_t now_ns, int64_t age_ns)
 {
     bool is;
     sf_mutex_lock(&m->lock);
@@ -87,10 +87,10 @@ enum sf_err sf_seal_all(struct sf_local *l, int64_t age_ns, struct sf_why *why)
         struct sf_memtable_body *body;
         sf_rwlock_share(&l->gate);
         err = seal_left(l, m, why);
-        body = !err && is_due(m, now_ns, age_ns) ? sf_memtable_cut(m) : NULL;
+        body = !err && seal_is_due(m, now_ns, age_ns) ? sf_memtable_cut(m) : NULL;
         if (body)
             err = sf_seal_body(l, m, body, why);
-        else if (!err && is_due(m, now_ns, age_ns))
+        else if (!err && seal_is_due(m, now_ns, age_ns))
             err = sf_fail(why, SF_ERR_NOMEM, "store: no memory for a fresh memtable");
         sf_rwlock_release(&l->gate);
     }

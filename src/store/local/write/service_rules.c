@@ -35,8 +35,8 @@ struct pass {
 
 /* ---- what is in a block ---- */
 
-static enum sf_err add(struct pass *k, struct sf_run *run, sf_str tenant, sf_str service,
-                       uint64_t n_rows, struct sf_why *why)
+static enum sf_err service_rules_add(struct pass *k, struct sf_run *run, sf_str tenant,
+                                     sf_str service, uint64_t n_rows, struct sf_why *why)
 {
     struct sf_tenant_rule rule = {0};
     struct part *last = k->n ? &k->list[k->n - 1] : NULL;
@@ -65,7 +65,7 @@ static enum sf_err inspect_spans(struct pass *k, struct sf_run *run, sf_str tena
         return err;
     ops = sf_span_block_reader_operations(r, &n);
     for (uint32_t i = 0; !err && i < n; i++)
-        err = add(k, run, tenant, ops[i].service, ops[i].all.n_spans, why);
+        err = service_rules_add(k, run, tenant, ops[i].service, ops[i].all.n_spans, why);
     sf_run_leave(run);
     return err;
 }
@@ -81,13 +81,13 @@ static enum sf_err inspect_profiles(struct pass *k, struct sf_run *run, sf_str t
         return err;
     services = sf_profile_block_reader_services(r, &n);
     for (uint32_t i = 0; !err && i < n; i++)
-        err = add(k, run, tenant, services[i].name, services[i].n_entries + services[i].n_details,
-                  why);
+        err = service_rules_add(k, run, tenant, services[i].name,
+                                services[i].n_entries + services[i].n_details, why);
     sf_run_leave(run);
     return err;
 }
 
-static bool is_pinned(const struct pass *k, const struct sf_block_row *row)
+static bool service_rules_is_pinned(const struct pass *k, const struct sf_block_row *row)
 {
     for (size_t i = 0; i < k->n_pins; i++) {
         if (k->pins[i].tenant == row->tenant && k->pins[i].start_ns <= row->ts_max_ns &&
@@ -97,7 +97,8 @@ static bool is_pinned(const struct pass *k, const struct sf_block_row *row)
     return false;
 }
 
-static enum sf_err inspect_all(struct pass *k, const struct sf_snapshot *s, struct sf_why *why)
+static enum sf_err service_rules_inspect_all(struct pass *k, const struct sf_snapshot *s,
+                                             struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     for (size_t i = 0; !err && i < s->n; i++) {
@@ -124,7 +125,7 @@ static enum sf_err inspect_all(struct pass *k, const struct sf_snapshot *s, stru
 
 /* ---- what is due ---- */
 
-static int newest_first(const void *a, const void *b)
+static int service_rules_newest_first(const void *a, const void *b)
 {
     const struct part *x = a, *y = b;
     int order;
@@ -138,11 +139,11 @@ static int newest_first(const void *a, const void *b)
                                                            : 0;
 }
 
-static void find_due(struct pass *k)
+static void service_rules_find_due(struct pass *k)
 {
     uint64_t len = 0;
     if (k->n)
-        qsort(k->list, k->n, sizeof(*k->list), newest_first);
+        qsort(k->list, k->n, sizeof(*k->list), service_rules_newest_first);
     for (size_t i = 0; i < k->n; i++) {
         struct part *p = &k->list[i];
         const struct part *before = i ? &k->list[i - 1] : NULL;
@@ -153,7 +154,7 @@ static void find_due(struct pass *k)
         len = (is_same ? len : 0) + p->len;
         p->is_due = (age_ns > 0 && p->run->row.ts_max_ns < k->now_ns - age_ns) ||
                     (p->rule.max_len && len > p->rule.max_len);
-        if (p->is_due && is_pinned(k, &p->run->row))
+        if (p->is_due && service_rules_is_pinned(k, &p->run->row))
             p->is_due = false;
     }
 }
@@ -185,18 +186,18 @@ static enum sf_err rewrite(struct pass *k, uint32_t *n_done, struct sf_why *why)
     return err;
 }
 
-static enum sf_err work(struct pass *k, uint32_t *n_done, struct sf_why *why)
+static enum sf_err service_rules_work(struct pass *k, uint32_t *n_done, struct sf_why *why)
 {
     struct sf_snapshot *spans = sf_snapshot_take(&k->l->snapshots);
     struct sf_snapshot *profiles = sf_snapshot_take(&k->l->prof_snapshots);
     enum sf_err err = sf_arena_init(&k->arena, ARENA_CAP) ? SF_OK
                                                           : sf_no_memory(why, "rules of services");
     if (!err)
-        err = inspect_all(k, spans, why);
+        err = service_rules_inspect_all(k, spans, why);
     if (!err)
-        err = inspect_all(k, profiles, why);
+        err = service_rules_inspect_all(k, profiles, why);
     if (!err) {
-        find_due(k);
+        service_rules_find_due(k);
         err = rewrite(k, n_done, why);
     }
     sf_heap_free(k->list);
@@ -224,7 +225,7 @@ enum sf_err sf_service_rules_work(struct sf_local *l, struct sf_why *why)
         return SF_OK;
     err = sf_pins_now(l, 0, INT64_MIN, &k.pins, &k.n_pins, why);
     if (!err)
-        err = work(&k, &n_done, why);
+        err = service_rules_work(&k, &n_done, why);
     sf_heap_free(k.pins);
     if (!err && n_done < MOST_AT_ONCE) { /* else there may be more */
         l->service_version = version;

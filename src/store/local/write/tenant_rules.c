@@ -4,7 +4,7 @@
 #include "base/list.h"
 #include "store/local/files/tenants.h"
 
-static struct sf_tenant_use *find(const struct sf_tenant_rules *t, uint32_t tenant)
+static struct sf_tenant_use *tenant_rules_find(const struct sf_tenant_rules *t, uint32_t tenant)
 {
     struct sf_table_lookup lookup;
     uint32_t at;
@@ -18,7 +18,8 @@ static struct sf_tenant_use *find(const struct sf_tenant_rules *t, uint32_t tena
     return NULL;
 }
 
-static struct sf_tenant_use *add(struct sf_tenant_rules *t, struct sf_local *l, uint32_t tenant)
+static struct sf_tenant_use *tenant_rules_add(struct sf_tenant_rules *t, struct sf_local *l,
+                                              uint32_t tenant)
 {
     struct sf_tenant_use use = {.tenant = tenant, .rule = t->usual};
     sf_str name;
@@ -43,9 +44,9 @@ enum sf_err sf_tenant_rules_init(struct sf_tenant_rules *t, struct sf_local *l,
         l->config.tenant_rule(l->config.tenant_rule_arg, SF_STR_NONE, &t->longest);
     for (size_t i = 0; t->is_on && i < n; i++) {
         uint32_t tenant = blocks[i]->row.tenant;
-        struct sf_tenant_use *use = tenant ? find(t, tenant) : NULL;
+        struct sf_tenant_use *use = tenant ? tenant_rules_find(t, tenant) : NULL;
         if (tenant && !use)
-            use = add(t, l, tenant);
+            use = tenant_rules_add(t, l, tenant);
         if (tenant && !use) {
             sf_tenant_rules_done(t);
             return sf_fail(why, SF_ERR_NOMEM, "retain: no memory for rules of tenants");
@@ -65,7 +66,7 @@ void sf_tenant_rules_done(struct sf_tenant_rules *t)
 
 int64_t sf_tenant_rules_age(const struct sf_tenant_rules *t, const struct sf_run *run)
 {
-    const struct sf_tenant_use *use = find(t, run->row.tenant);
+    const struct sf_tenant_use *use = tenant_rules_find(t, run->row.tenant);
     const struct sf_tenant_rule *rule = use               ? &use->rule
                                         : run->row.tenant ? &t->usual
                                                           : &t->longest;
@@ -74,13 +75,13 @@ int64_t sf_tenant_rules_age(const struct sf_tenant_rules *t, const struct sf_run
 
 bool sf_tenant_rules_is_over(const struct sf_tenant_rules *t, const struct sf_run *run)
 {
-    const struct sf_tenant_use *use = find(t, run->row.tenant);
+    const struct sf_tenant_use *use = tenant_rules_find(t, run->row.tenant);
     return use && use->rule.max_len && use->len > use->rule.max_len;
 }
 
 void sf_tenant_rules_remove(struct sf_tenant_rules *t, const struct sf_run *run)
 {
-    struct sf_tenant_use *use = find(t, run->row.tenant);
+    struct sf_tenant_use *use = tenant_rules_find(t, run->row.tenant);
     if (use)
         use->len -= run->row.len;
 }

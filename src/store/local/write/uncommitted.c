@@ -6,7 +6,7 @@
 #include "store/local/write/merge.h"
 
 /* With the lock held. */
-static bool make_room(struct sf_uncommitted *d, size_t n)
+static bool uncommitted_make_room(struct sf_uncommitted *d, size_t n)
 {
     char(*more)[64];
     if (d->n + n <= d->cap)
@@ -23,7 +23,7 @@ void sf_uncommitted_keep(struct sf_local *l, struct sf_merge_result *m)
 {
     struct sf_uncommitted *d = &l->uncommitted;
     sf_mutex_lock(&d->lock);
-    if (m->n && make_room(d, m->n)) {
+    if (m->n && uncommitted_make_room(d, m->n)) {
         for (size_t i = 0; i < m->n; i++)
             snprintf(d->paths[d->n++], sizeof(d->paths[0]), "%s", m->rows[i].path);
     }
