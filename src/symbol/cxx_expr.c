@@ -156,7 +156,7 @@ static bool is_base_name(const struct sf_cxx *x, size_t ahead)
 }
 
 /* sr <name>+ E <name>; 0 and as before: it is the older form, sr <type> <name>. */
-static uint16_t read_levels(struct sf_cxx *x)
+static uint16_t cxx_expr_read_levels(struct sf_cxx *x)
 {
     const char *from = x->at;
     uint16_t n_subs = x->n_subs, n = 0;
@@ -179,7 +179,7 @@ static uint16_t read_levels(struct sf_cxx *x)
 static uint16_t read_scoped(struct sf_cxx *x)
 {
     bool is_long = sf_cxx_eat(x, 'N');
-    uint16_t n = is_long ? 0 : read_levels(x);
+    uint16_t n = is_long ? 0 : cxx_expr_read_levels(x);
     if (n)
         return n;
     n = read_with_args(x, sf_cxx_type(x));
@@ -290,7 +290,7 @@ static uint16_t read_pack_size(struct sf_cxx *x)
     return sf_cxx_read_node(x, SF_CXX_SIZEOF_PACK, sf_cxx_read_node(x, SF_CXX_PACK, list, 0), 0);
 }
 
-static uint16_t read_any(struct sf_cxx *x)
+static uint16_t cxx_expr_read_any(struct sf_cxx *x)
 {
     char c = sf_cxx_peek(x), next = sf_cxx_peek2(x);
     if (c == 'L')
@@ -339,7 +339,7 @@ uint16_t sf_cxx_expr(struct sf_cxx *x)
 {
     uint16_t n = 0;
     if (sf_cxx_read_enter(x))
-        n = read_any(x);
+        n = cxx_expr_read_any(x);
     sf_cxx_read_leave(x);
     return n;
 }

@@ -21,7 +21,7 @@ static void print(struct printer *p, uint16_t n);
 static void print_left(struct printer *p, uint16_t n);
 static void print_right(struct printer *p, uint16_t n);
 
-static void put(struct printer *p, const char *text, size_t len)
+static void cxx_print_put(struct printer *p, const char *text, size_t len)
 {
     if (p->has_failed || p->out->len - p->from > SF_DEMANGLE_MAX_LEN - len ||
         len > SF_DEMANGLE_MAX_LEN)
@@ -30,12 +30,12 @@ static void put(struct printer *p, const char *text, size_t len)
         sf_buf_add(p->out, text, len);
 }
 
-static void say(struct printer *p, const char *text)
+static void cxx_print_say(struct printer *p, const char *text)
 {
-    put(p, text, strlen(text));
+    cxx_print_put(p, text, strlen(text));
 }
 
-static void say_number(struct printer *p, uint32_t v)
+static void cxx_print_say_number(struct printer *p, uint32_t v)
 {
     char digits[10];
     size_t at = sizeof(digits);
@@ -43,7 +43,7 @@ static void say_number(struct printer *p, uint32_t v)
         digits[--at] = (char)('0' + v % 10);
         v /= 10;
     } while (v);
-    put(p, digits + at, sizeof(digits) - at);
+    cxx_print_put(p, digits + at, sizeof(digits) - at);
 }
 
 static char last(const struct printer *p)
@@ -69,7 +69,7 @@ static uint16_t list_item(const struct printer *p, uint16_t list, int32_t at)
 }
 
 /* What a node represents: a pack's element while it is expanded, a parameter's argument. */
-static uint16_t resolve(const struct printer *p, uint16_t n)
+static uint16_t cxx_print_resolve(const struct printer *p, uint16_t n)
 {
     for (int i = 0; i < 8; i++) {
         const struct sf_cxx_node *node = &p->x->nodes[n];
@@ -109,13 +109,13 @@ static void print_expansion(struct printer *p, uint16_t pattern)
     uint32_t n = list_len(p, p->x->nodes[pack].a);
     if (!pack) {
         print(p, pattern);
-        say(p, "...");
+        cxx_print_say(p, "...");
         return;
     }
     for (uint32_t i = 0; i < n && !p->has_failed; i++) {
         p->pack_at = (int32_t)i;
         if (i)
-            say(p, ", ");
+            cxx_print_say(p, ", ");
         print(p, pattern);
     }
     p->pack_at = saved;
@@ -127,7 +127,7 @@ static void print_list(struct printer *p, uint16_t list)
     for (; list && !p->has_failed; list = p->x->nodes[list].b) {
         size_t before = p->out->len, text_at;
         if (!is_first)
-            say(p, ", ");
+            cxx_print_say(p, ", ");
         text_at = p->out->len;
         if (p->x->nodes[list].a)
             print(p, p->x->nodes[list].a);
@@ -143,25 +143,25 @@ static void print_list(struct printer *p, uint16_t list)
 static void say_flags(struct printer *p, unsigned flags)
 {
     if (flags & SF_CXX_CONST)
-        say(p, " const");
+        cxx_print_say(p, " const");
     if (flags & SF_CXX_VOLATILE)
-        say(p, " volatile");
+        cxx_print_say(p, " volatile");
     if (flags & SF_CXX_RESTRICT)
-        say(p, " __restrict");
+        cxx_print_say(p, " __restrict");
 }
 
 /* Qualifiers of an array are those of its elements. */
-static enum sf_cxx_kind kind_of(const struct printer *p, uint16_t n)
+static enum sf_cxx_kind cxx_print_kind_of(const struct printer *p, uint16_t n)
 {
-    const struct sf_cxx_node *node = &p->x->nodes[resolve(p, n)];
+    const struct sf_cxx_node *node = &p->x->nodes[cxx_print_resolve(p, n)];
     if (node->kind == SF_CXX_QUALIFIED)
-        node = &p->x->nodes[resolve(p, node->a)];
+        node = &p->x->nodes[cxx_print_resolve(p, node->a)];
     return (enum sf_cxx_kind)node->kind;
 }
 
-static bool is_split(const struct printer *p, uint16_t n)
+static bool cxx_print_is_split(const struct printer *p, uint16_t n)
 {
-    enum sf_cxx_kind kind = kind_of(p, n);
+    enum sf_cxx_kind kind = cxx_print_kind_of(p, n);
     return kind == SF_CXX_FUNC_TYPE || kind == SF_CXX_ARRAY;
 }
 
@@ -169,7 +169,7 @@ static bool is_split(const struct printer *p, uint16_t n)
 static bool has_right(const struct printer *p, uint16_t n)
 {
     for (int i = 0; i < SF_CXX_DEPTH; i++) {
-        const struct sf_cxx_node *node = &p->x->nodes[resolve(p, n)];
+        const struct sf_cxx_node *node = &p->x->nodes[cxx_print_resolve(p, n)];
         switch (node->kind) {
         case SF_CXX_FUNC_TYPE:
         case SF_CXX_ARRAY: return true;
@@ -190,7 +190,7 @@ static uint16_t collapse(const struct printer *p, uint16_t n, enum sf_cxx_kind *
     *kind = (enum sf_cxx_kind)p->x->nodes[n].kind;
     n = p->x->nodes[n].a;
     for (int i = 0; *kind != SF_CXX_POINTER && i < SF_CXX_DEPTH; i++) {
-        uint16_t to = resolve(p, n);
+        uint16_t to = cxx_print_resolve(p, n);
         enum sf_cxx_kind inner = (enum sf_cxx_kind)p->x->nodes[to].kind;
         if (inner != SF_CXX_LREF && inner != SF_CXX_RREF)
             break;
@@ -206,70 +206,70 @@ static void print_pointer_left(struct printer *p, uint16_t n)
     enum sf_cxx_kind kind;
     uint16_t of = collapse(p, n, &kind);
     print_left(p, of);
-    if (is_split(p, of)) {
-        if (last(p) != '(' && last(p) != ' ' && kind_of(p, of) == SF_CXX_ARRAY)
-            say(p, " ");
-        say(p, "(");
+    if (cxx_print_is_split(p, of)) {
+        if (last(p) != '(' && last(p) != ' ' && cxx_print_kind_of(p, of) == SF_CXX_ARRAY)
+            cxx_print_say(p, " ");
+        cxx_print_say(p, "(");
     }
-    say(p, kind == SF_CXX_POINTER ? "*" : kind == SF_CXX_LREF ? "&" : "&&");
+    cxx_print_say(p, kind == SF_CXX_POINTER ? "*" : kind == SF_CXX_LREF ? "&" : "&&");
 }
 
 static void print_pointer_right(struct printer *p, uint16_t n)
 {
     enum sf_cxx_kind kind;
     uint16_t of = collapse(p, n, &kind);
-    if (is_split(p, of))
-        say(p, ")");
+    if (cxx_print_is_split(p, of))
+        cxx_print_say(p, ")");
     print_right(p, of);
 }
 
 static void print_member_left(struct printer *p, const struct sf_cxx_node *node)
 {
     print_left(p, node->b);
-    if (is_split(p, node->b)) {
-        if (kind_of(p, node->b) == SF_CXX_ARRAY)
-            say(p, " ");
-        say(p, "(");
+    if (cxx_print_is_split(p, node->b)) {
+        if (cxx_print_kind_of(p, node->b) == SF_CXX_ARRAY)
+            cxx_print_say(p, " ");
+        cxx_print_say(p, "(");
     } else {
-        say(p, " ");
+        cxx_print_say(p, " ");
     }
     print(p, node->a);
-    say(p, "::*");
+    cxx_print_say(p, "::*");
 }
 
 /* "(params)" and what follows it. */
 static void print_function_right(struct printer *p, const struct sf_cxx_node *type)
 {
-    say(p, "(");
+    cxx_print_say(p, "(");
     print_list(p, type->b);
-    say(p, ")");
+    cxx_print_say(p, ")");
     if (type->a)
         print_right(p, type->a);
     say_flags(p, type->flags);
     if (type->flags & SF_CXX_TRANSACTION)
-        say(p, " transaction_safe");
+        cxx_print_say(p, " transaction_safe");
     if (type->flags & SF_CXX_NOEXCEPT) {
-        say(p, " noexcept");
+        cxx_print_say(p, " noexcept");
         if (type->c) {
-            say(p, "(");
+            cxx_print_say(p, "(");
             print(p, type->c);
-            say(p, ")");
+            cxx_print_say(p, ")");
         }
     }
     if (type->flags & SF_CXX_ON_LREF)
-        say(p, " &");
+        cxx_print_say(p, " &");
     if (type->flags & SF_CXX_ON_RREF)
-        say(p, " &&");
+        cxx_print_say(p, " &&");
 }
 
 static void print_array_right(struct printer *p, const struct sf_cxx_node *node)
 {
     if (last(p) != ']')
-        say(p, " ");
-    say(p, "[");
+        cxx_print_say(p, " ");
+    cxx_print_say(p, "[");
     if (node->b)
         print(p, node->b);
-    say(p, "]");
+    cxx_print_say(p, "]");
     print_right(p, node->a);
 }
 
@@ -278,10 +278,10 @@ static void print_array_right(struct printer *p, const struct sf_cxx_node *node)
 static void print_args(struct printer *p, uint16_t list)
 {
     if (last(p) == '<')
-        say(p, " "); /* operator< with arguments */
-    say(p, "<");
+        cxx_print_say(p, " "); /* operator< with arguments */
+    cxx_print_say(p, "<");
     print_list(p, list);
-    say(p, last(p) == '>' ? " >" : ">");
+    cxx_print_say(p, last(p) == '>' ? " >" : ">");
 }
 
 static void print_function(struct printer *p, const struct sf_cxx_node *node)
@@ -290,7 +290,7 @@ static void print_function(struct printer *p, const struct sf_cxx_node *node)
     if (type->a) {
         print_left(p, type->a);
         if (!has_right(p, type->a) || (last(p) != '(' && last(p) != '*' && last(p) != '&'))
-            say(p, " ");
+            cxx_print_say(p, " ");
     }
     print(p, node->a);
     print_function_right(p, type);
@@ -299,32 +299,32 @@ static void print_function(struct printer *p, const struct sf_cxx_node *node)
 static void print_operator(struct printer *p, const struct sf_cxx_node *node)
 {
     size_t len = node->len;
-    say(p, "operator");
+    cxx_print_say(p, "operator");
     if (node->text[0] >= 'a' && node->text[0] <= 'z')
-        say(p, " ");
+        cxx_print_say(p, " ");
     while (len && node->text[len - 1] == ' ')
         len--;
-    put(p, node->text, len);
+    cxx_print_put(p, node->text, len);
 }
 
 static void print_builtin(struct printer *p, const struct sf_cxx_node *node)
 {
-    put(p, node->text, node->len);
+    cxx_print_put(p, node->text, node->len);
     if (!node->op)
         return;
-    say_number(p, node->number);
+    cxx_print_say_number(p, node->number);
     if (node->flags)
-        say(p, "x");
+        cxx_print_say(p, "x");
     if (node->text[0] == 's')
-        say(p, "_t");
+        cxx_print_say(p, "_t");
 }
 
 static void print_special(struct printer *p, const struct sf_cxx_node *node)
 {
-    put(p, node->text, node->len);
+    cxx_print_put(p, node->text, node->len);
     if (node->flags) {
-        say_number(p, node->number);
-        say(p, " for ");
+        cxx_print_say_number(p, node->number);
+        cxx_print_say(p, " for ");
     }
     print(p, node->a);
 }
@@ -337,20 +337,20 @@ static void print_operand(struct printer *p, uint16_t n)
     bool is_simple = kind == SF_CXX_NAME || kind == SF_CXX_WITHIN || kind == SF_CXX_PARAM ||
                      kind == SF_CXX_BRACES;
     if (!is_simple)
-        say(p, "(");
+        cxx_print_say(p, "(");
     print(p, n);
     if (!is_simple)
-        say(p, ")");
+        cxx_print_say(p, ")");
 }
 
 static void print_literal(struct printer *p, const struct sf_cxx_node *node)
 {
-    const struct sf_cxx_node *type = &p->x->nodes[resolve(p, node->a)];
+    const struct sf_cxx_node *type = &p->x->nodes[cxx_print_resolve(p, node->a)];
     static const char suffixes[][4] = {"i", "ju", "ll", "mul", "xll", "yull"};
     sf_str text = {node->text, node->len};
     if (type->kind == SF_CXX_BUILTIN && !type->op) {
         if (type->number == 'b' && text.len == 1 && (text.p[0] == '0' || text.p[0] == '1')) {
-            say(p, text.p[0] == '1' ? "true" : "false");
+            cxx_print_say(p, text.p[0] == '1' ? "true" : "false");
             return;
         }
         for (unsigned i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
@@ -359,24 +359,24 @@ static void print_literal(struct printer *p, const struct sf_cxx_node *node)
             if (type->len == 13 && type->text[0] == 'd')
                 break; /* Di and its like share letters */
             if (node->flags & SF_CXX_MINUS)
-                say(p, "-");
-            put(p, text.p, text.len);
-            say(p, suffixes[i] + 1);
+                cxx_print_say(p, "-");
+            cxx_print_put(p, text.p, text.len);
+            cxx_print_say(p, suffixes[i] + 1);
             return;
         }
     }
-    say(p, "(");
+    cxx_print_say(p, "(");
     print(p, node->a);
-    say(p, ")");
+    cxx_print_say(p, ")");
     if (node->flags & SF_CXX_MINUS)
-        say(p, "-");
+        cxx_print_say(p, "-");
     if (type->kind == SF_CXX_BUILTIN && !type->op &&
         (type->number == 'f' || type->number == 'd' || type->number == 'e')) {
-        say(p, "[");
-        put(p, text.p, text.len);
-        say(p, "]");
+        cxx_print_say(p, "[");
+        cxx_print_put(p, text.p, text.len);
+        cxx_print_say(p, "]");
     } else {
-        put(p, text.p, text.len);
+        cxx_print_put(p, text.p, text.len);
     }
 }
 
@@ -387,18 +387,18 @@ static void print_unary(struct printer *p, const struct sf_cxx_node *node)
     bool is_address = !strcmp(op->code, "ad");
     if (node->flags & SF_CXX_SUFFIX) {
         print_operand(p, of);
-        say(p, op->text);
+        cxx_print_say(p, op->text);
         return;
     }
     /* The address of a function needs no list of its parameters. */
     if (is_address && p->x->nodes[of].kind == SF_CXX_FUNCTION &&
         p->x->nodes[p->x->nodes[of].a].kind == SF_CXX_WITHIN)
         of = p->x->nodes[of].a;
-    say(p, op->text);
+    cxx_print_say(p, op->text);
     if (!strcmp(op->code, "st") || !strcmp(op->code, "nx") || !strcmp(op->code, "at")) {
-        say(p, "(");
+        cxx_print_say(p, "(");
         print(p, of);
-        say(p, ")");
+        cxx_print_say(p, ")");
     } else {
         print_operand(p, of);
     }
@@ -409,18 +409,18 @@ static void print_binary(struct printer *p, const struct sf_cxx_node *node)
     const struct sf_cxx_op *op = &sf_cxx_ops[node->op];
     bool is_greater = !strcmp(op->text, ">"); /* would end the arguments */
     if (is_greater)
-        say(p, "(");
+        cxx_print_say(p, "(");
     print_operand(p, node->a);
     if (!strcmp(op->code, "ix")) {
-        say(p, "[");
+        cxx_print_say(p, "[");
         print(p, node->b);
-        say(p, "]");
+        cxx_print_say(p, "]");
     } else {
-        say(p, op->text);
+        cxx_print_say(p, op->text);
         print_operand(p, node->b);
     }
     if (is_greater)
-        say(p, ")");
+        cxx_print_say(p, ")");
 }
 
 static void print_call(struct printer *p, const struct sf_cxx_node *node)
@@ -429,9 +429,9 @@ static void print_call(struct printer *p, const struct sf_cxx_node *node)
     if (p->x->nodes[of].kind == SF_CXX_FUNCTION)
         of = p->x->nodes[of].a;
     print_operand(p, of);
-    say(p, "(");
+    cxx_print_say(p, "(");
     print_list(p, node->b);
-    say(p, ")");
+    cxx_print_say(p, ")");
 }
 
 static void print_fold(struct printer *p, const struct sf_cxx_node *node)
@@ -439,27 +439,27 @@ static void print_fold(struct printer *p, const struct sf_cxx_node *node)
     const char *op = sf_cxx_ops[node->op].text;
     int32_t saved = p->pack_at;
     p->pack_at = -1;
-    say(p, "(");
+    cxx_print_say(p, "(");
     switch (node->text[0]) {
     case 'l':
-        say(p, "...");
-        say(p, op);
+        cxx_print_say(p, "...");
+        cxx_print_say(p, op);
         print_operand(p, node->a);
         break;
     case 'r':
         print_operand(p, node->a);
-        say(p, op);
-        say(p, "...");
+        cxx_print_say(p, op);
+        cxx_print_say(p, "...");
         break;
     default:
         print_operand(p, node->a);
-        say(p, op);
-        say(p, "...");
-        say(p, op);
+        cxx_print_say(p, op);
+        cxx_print_say(p, "...");
+        cxx_print_say(p, op);
         print_operand(p, node->b);
         break;
     }
-    say(p, ")");
+    cxx_print_say(p, ")");
     p->pack_at = saved;
 }
 
@@ -470,9 +470,9 @@ static void print_pack_size(struct printer *p, uint16_t of)
     if (pack->kind == SF_CXX_PACK_PARAM)
         pack = &p->x->nodes[pack->a];
     if (pack->kind != SF_CXX_PACK) {
-        say(p, "sizeof...(");
+        cxx_print_say(p, "sizeof...(");
         print(p, of);
-        say(p, ")");
+        cxx_print_say(p, ")");
         return;
     }
     for (uint16_t list = pack->a; list; list = p->x->nodes[list].b) {
@@ -482,18 +482,18 @@ static void print_pack_size(struct printer *p, uint16_t of)
         else
             n += p->x->nodes[list].a != 0;
     }
-    say_number(p, n);
+    cxx_print_say_number(p, n);
 }
 
 static void print_cast(struct printer *p, const struct sf_cxx_node *node)
 {
-    say(p, "(");
+    cxx_print_say(p, "(");
     print(p, node->a);
-    say(p, ")");
+    cxx_print_say(p, ")");
     if (node->flags & SF_CXX_IS_LIST) {
-        say(p, "(");
+        cxx_print_say(p, "(");
         print_list(p, node->b);
-        say(p, ")");
+        cxx_print_say(p, ")");
     } else {
         print_operand(p, node->b);
     }
@@ -511,37 +511,37 @@ static void print_expression(struct printer *p, const struct sf_cxx_node *node)
     case SF_CXX_SIZEOF_PACK: print_pack_size(p, node->a); break;
     case SF_CXX_TERNARY:
         print_operand(p, node->a);
-        say(p, "?");
+        cxx_print_say(p, "?");
         print_operand(p, node->b);
-        say(p, " : ");
+        cxx_print_say(p, " : ");
         print_operand(p, node->c);
         break;
     case SF_CXX_NAMED_CAST:
-        put(p, node->text, node->len);
-        say(p, "<");
+        cxx_print_put(p, node->text, node->len);
+        cxx_print_say(p, "<");
         print(p, node->a);
-        say(p, ">(");
+        cxx_print_say(p, ">(");
         print(p, node->b);
-        say(p, ")");
+        cxx_print_say(p, ")");
         break;
     case SF_CXX_BRACES:
         if (node->a)
             print(p, node->a);
-        say(p, "{");
+        cxx_print_say(p, "{");
         print_list(p, node->b);
-        say(p, "}");
+        cxx_print_say(p, "}");
         break;
     case SF_CXX_NEW:
-        say(p, "new ");
+        cxx_print_say(p, "new ");
         print(p, node->a);
         if (node->b) {
-            say(p, "(");
+            cxx_print_say(p, "(");
             print_list(p, node->b);
-            say(p, ")");
+            cxx_print_say(p, ")");
         }
         break;
     case SF_CXX_GLOBAL:
-        say(p, "::");
+        cxx_print_say(p, "::");
         print(p, node->a);
         break;
     default: p->has_failed = true; break;
@@ -550,20 +550,20 @@ static void print_expression(struct printer *p, const struct sf_cxx_node *node)
 
 /* ---- every kind ---- */
 
-static void print_numbered(struct printer *p, const char *before, uint32_t number)
+static void cxx_print_numbered(struct printer *p, const char *before, uint32_t number)
 {
-    say(p, before);
-    say_number(p, number);
-    say(p, "}");
+    cxx_print_say(p, before);
+    cxx_print_say_number(p, number);
+    cxx_print_say(p, "}");
 }
 
 static void print_name(struct printer *p, const struct sf_cxx_node *node)
 {
     switch (node->kind) {
-    case SF_CXX_NAME: put(p, node->text, node->len); break;
+    case SF_CXX_NAME: cxx_print_put(p, node->text, node->len); break;
     case SF_CXX_WITHIN:
         print(p, node->a);
-        say(p, "::");
+        cxx_print_say(p, "::");
         print(p, node->b);
         break;
     case SF_CXX_TEMPLATE:
@@ -572,69 +572,69 @@ static void print_name(struct printer *p, const struct sf_cxx_node *node)
         break;
     case SF_CXX_CTOR: print(p, node->a); break;
     case SF_CXX_DTOR:
-        say(p, "~");
+        cxx_print_say(p, "~");
         print(p, node->a);
         break;
     case SF_CXX_OPERATOR: print_operator(p, node); break;
     case SF_CXX_LITERAL_OP:
-        say(p, "operator\"\" ");
-        put(p, node->text, node->len);
+        cxx_print_say(p, "operator\"\" ");
+        cxx_print_put(p, node->text, node->len);
         break;
     case SF_CXX_CONVERT:
-        say(p, "operator ");
+        cxx_print_say(p, "operator ");
         print(p, node->a);
         break;
     case SF_CXX_LAMBDA:
-        say(p, "{lambda(");
+        cxx_print_say(p, "{lambda(");
         p->n_lambda++;
         print_list(p, node->a);
         p->n_lambda--;
-        print_numbered(p, ")#", node->number);
+        cxx_print_numbered(p, ")#", node->number);
         break;
-    case SF_CXX_UNNAMED: print_numbered(p, "{unnamed type#", node->number); break;
+    case SF_CXX_UNNAMED: cxx_print_numbered(p, "{unnamed type#", node->number); break;
     case SF_CXX_DEFAULT:
-        print_numbered(p, "{default arg#", node->number);
-        say(p, "::");
+        cxx_print_numbered(p, "{default arg#", node->number);
+        cxx_print_say(p, "::");
         print(p, node->a);
         break;
     case SF_CXX_TAG:
         print(p, node->a);
-        say(p, "[abi:");
+        cxx_print_say(p, "[abi:");
         print(p, node->b);
-        say(p, "]");
+        cxx_print_say(p, "]");
         break;
     case SF_CXX_BINDING:
-        say(p, "[");
+        cxx_print_say(p, "[");
         print_list(p, node->a);
-        say(p, "]");
+        cxx_print_say(p, "]");
         break;
     case SF_CXX_FUNCTION: print_function(p, node); break;
     case SF_CXX_SPECIAL: print_special(p, node); break;
     case SF_CXX_CONSTRUCTION:
-        say(p, "construction vtable for ");
+        cxx_print_say(p, "construction vtable for ");
         print(p, node->a);
-        say(p, "-in-");
+        cxx_print_say(p, "-in-");
         print(p, node->b);
         break;
     case SF_CXX_CLONE:
         print(p, node->a);
-        say(p, " [clone ");
-        put(p, node->text, node->len);
-        say(p, "]");
+        cxx_print_say(p, " [clone ");
+        cxx_print_put(p, node->text, node->len);
+        cxx_print_say(p, "]");
         break;
     case SF_CXX_PACK: print_list(p, node->a); break;
     case SF_CXX_BUILTIN: print_builtin(p, node); break;
     case SF_CXX_EXPAND: print_expansion(p, node->a); break;
     case SF_CXX_DECLTYPE:
-        say(p, "decltype (");
+        cxx_print_say(p, "decltype (");
         print(p, node->a);
-        say(p, ")");
+        cxx_print_say(p, ")");
         break;
     case SF_CXX_AUTO:
-        say(p, "auto:");
-        say_number(p, node->number);
+        cxx_print_say(p, "auto:");
+        cxx_print_say_number(p, node->number);
         break;
-    case SF_CXX_PARAM: print_numbered(p, "{parm#", node->number); break;
+    case SF_CXX_PARAM: cxx_print_numbered(p, "{parm#", node->number); break;
     default: print_expression(p, node); break;
     }
 }
@@ -642,7 +642,7 @@ static void print_name(struct printer *p, const struct sf_cxx_node *node)
 /* An argument may be const already. */
 static void print_qualified_left(struct printer *p, const struct sf_cxx_node *node)
 {
-    const struct sf_cxx_node *of = &p->x->nodes[resolve(p, node->a)];
+    const struct sf_cxx_node *of = &p->x->nodes[cxx_print_resolve(p, node->a)];
     unsigned flags = node->flags;
     if (of->kind == SF_CXX_QUALIFIED)
         flags &= ~(unsigned)of->flags;
@@ -651,7 +651,7 @@ static void print_qualified_left(struct printer *p, const struct sf_cxx_node *no
 }
 
 /* False: too deep, or too much altogether. */
-static bool enter(struct printer *p)
+static bool cxx_print_enter(struct printer *p)
 {
     if (++p->depth > SF_CXX_PRINT_DEPTH || ++p->steps > SF_CXX_PRINT_STEPS)
         p->has_failed = true;
@@ -660,35 +660,35 @@ static bool enter(struct printer *p)
 
 static void print_left(struct printer *p, uint16_t n)
 {
-    const struct sf_cxx_node *node = &p->x->nodes[resolve(p, n)];
-    if (!enter(p)) {
+    const struct sf_cxx_node *node = &p->x->nodes[cxx_print_resolve(p, n)];
+    if (!cxx_print_enter(p)) {
         p->depth--;
         return;
     }
     switch (node->kind) {
     case SF_CXX_POINTER:
     case SF_CXX_LREF:
-    case SF_CXX_RREF: print_pointer_left(p, resolve(p, n)); break;
+    case SF_CXX_RREF: print_pointer_left(p, cxx_print_resolve(p, n)); break;
     case SF_CXX_MEMBER: print_member_left(p, node); break;
     case SF_CXX_QUALIFIED: print_qualified_left(p, node); break;
     case SF_CXX_AFTER:
         print_left(p, node->a);
-        say(p, " ");
+        cxx_print_say(p, " ");
         print(p, node->b);
         break;
     case SF_CXX_FUNC_TYPE:
         if (node->a) {
             print_left(p, node->a);
             if (last(p) != '(')
-                say(p, " ");
+                cxx_print_say(p, " ");
         }
         break;
     case SF_CXX_ARRAY: print_left(p, node->a); break;
     case SF_CXX_VECTOR:
         print_left(p, node->a);
-        say(p, " __vector(");
+        cxx_print_say(p, " __vector(");
         print(p, node->b);
-        say(p, ")");
+        cxx_print_say(p, ")");
         break;
     default: print_name(p, node); break;
     }
@@ -697,18 +697,18 @@ static void print_left(struct printer *p, uint16_t n)
 
 static void print_right(struct printer *p, uint16_t n)
 {
-    const struct sf_cxx_node *node = &p->x->nodes[resolve(p, n)];
-    if (!enter(p)) {
+    const struct sf_cxx_node *node = &p->x->nodes[cxx_print_resolve(p, n)];
+    if (!cxx_print_enter(p)) {
         p->depth--;
         return;
     }
     switch (node->kind) {
     case SF_CXX_POINTER:
     case SF_CXX_LREF:
-    case SF_CXX_RREF: print_pointer_right(p, resolve(p, n)); break;
+    case SF_CXX_RREF: print_pointer_right(p, cxx_print_resolve(p, n)); break;
     case SF_CXX_MEMBER:
-        if (is_split(p, node->b))
-            say(p, ")");
+        if (cxx_print_is_split(p, node->b))
+            cxx_print_say(p, ")");
         print_right(p, node->b);
         break;
     case SF_CXX_QUALIFIED: print_right(p, node->a); break;

@@ -161,7 +161,7 @@ static uint16_t read_unnamed(struct sf_cxx *x)
 }
 
 /* The class a constructor is named after: the last name of its scope, without arguments. */
-static uint16_t last_name(const struct sf_cxx *x, uint16_t n)
+static uint16_t cxx_read_last_name(const struct sf_cxx *x, uint16_t n)
 {
     for (int i = 0; i < SF_CXX_DEPTH; i++) {
         const struct sf_cxx_node *node = &x->nodes[n];
@@ -191,7 +191,7 @@ static const struct known {
 
 static uint16_t class_name(struct sf_cxx *x, uint16_t scope)
 {
-    uint16_t n = last_name(x, scope);
+    uint16_t n = cxx_read_last_name(x, scope);
     for (unsigned i = 0; i < sizeof(knowns) / sizeof(knowns[0]); i++) {
         const struct known *k = &knowns[i];
         if (x->nodes[n].text == k->text || x->nodes[n].text == k->whole)
@@ -258,7 +258,7 @@ uint16_t sf_cxx_read_unqualified(struct sf_cxx *x, uint16_t scope)
 }
 
 /* One step of a nested name: a longer name, from the one so far. */
-static uint16_t read_step(struct sf_cxx *x, uint16_t so_far, bool is_tagged, bool *is_known)
+static uint16_t cxx_read_step(struct sf_cxx *x, uint16_t so_far, bool is_tagged, bool *is_known)
 {
     char c = sf_cxx_peek(x), next = sf_cxx_peek2(x);
     uint16_t n;
@@ -292,7 +292,7 @@ static uint16_t read_nested(struct sf_cxx *x, bool is_tagged, uint8_t *flags)
     while (!sf_cxx_eat(x, 'E') && !x->has_failed) {
         if (sf_cxx_eat(x, 'M')) /* a lambda in a member's initializer */
             continue;
-        n = read_step(x, n, is_tagged, &is_known);
+        n = cxx_read_step(x, n, is_tagged, &is_known);
         if (!is_known)
             sf_cxx_read_remember(x, n);
     }
@@ -508,7 +508,7 @@ static bool has_return_type(const struct sf_cxx *x, uint16_t n)
         n = x->nodes[n].b;
     if (x->nodes[n].kind != SF_CXX_TEMPLATE)
         return false;
-    n = last_name(x, n);
+    n = cxx_read_last_name(x, n);
     return x->nodes[n].kind != SF_CXX_CTOR && x->nodes[n].kind != SF_CXX_DTOR &&
            x->nodes[n].kind != SF_CXX_CONVERT;
 }

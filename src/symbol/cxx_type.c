@@ -77,7 +77,7 @@ uint16_t sf_cxx_type_params(struct sf_cxx *x, char end)
     return list;
 }
 
-static uint16_t read_function(struct sf_cxx *x, uint8_t flags, uint16_t noexcept_of)
+static uint16_t cxx_type_read_function(struct sf_cxx *x, uint8_t flags, uint16_t noexcept_of)
 {
     uint16_t result, n;
     if (!sf_cxx_eat(x, 'F'))
@@ -106,7 +106,7 @@ static uint16_t read_bounds(struct sf_cxx *x)
     return sf_cxx_expr(x);
 }
 
-static uint16_t read_array(struct sf_cxx *x)
+static uint16_t cxx_type_read_array(struct sf_cxx *x)
 {
     uint16_t bounds = read_bounds(x);
     if (!sf_cxx_eat(x, '_'))
@@ -167,13 +167,13 @@ static uint16_t read_d(struct sf_cxx *x, bool *is_plain)
     case 'p': return sf_cxx_read_node(x, SF_CXX_EXPAND, sf_cxx_type(x), 0);
     case 'v': return read_vector(x);
     case 'F': *is_plain = true; return read_float(x);
-    case 'x': return read_function(x, SF_CXX_TRANSACTION, 0);
+    case 'x': return cxx_type_read_function(x, SF_CXX_TRANSACTION, 0);
     case 'O':
         condition = sf_cxx_expr(x);
         if (!sf_cxx_eat(x, 'E'))
             return sf_cxx_read_fault(x);
-        return read_function(x, flags, condition);
-    case 'o': return read_function(x, flags, 0);
+        return cxx_type_read_function(x, flags, condition);
+    case 'o': return cxx_type_read_function(x, flags, 0);
     default: break;
     }
     n = find_builtin(x, d_builtins, sizeof(d_builtins) / sizeof(d_builtins[0]), next);
@@ -204,7 +204,7 @@ static uint16_t read_qualified(struct sf_cxx *x)
     uint8_t flags = sf_cxx_type_cv(x);
     uint16_t of, n;
     if (sf_cxx_peek(x) == 'F') /* stands behind its parameters, and is one thing with them */
-        return read_function(x, flags, 0);
+        return cxx_type_read_function(x, flags, 0);
     of = sf_cxx_type(x);
     n = sf_cxx_read_node(x, SF_CXX_QUALIFIED, of, 0);
     x->nodes[n].flags = flags;
@@ -227,7 +227,7 @@ static uint16_t read_parameter(struct sf_cxx *x)
     return sf_cxx_read_node(x, SF_CXX_TEMPLATE, n, sf_cxx_read_template_args(x, false));
 }
 
-static uint16_t read_known(struct sf_cxx *x, bool *is_plain)
+static uint16_t cxx_type_read_known(struct sf_cxx *x, bool *is_plain)
 {
     uint16_t n = sf_cxx_read_substitution(x);
     *is_plain = sf_cxx_peek(x) != 'I';
@@ -242,9 +242,10 @@ static uint16_t read_compound(struct sf_cxx *x, bool *is_plain)
     case 'r':
     case 'V':
     case 'K': return read_qualified(x);
-    case 'F': return read_function(x, 0, 0);
+    case 'F': return cxx_type_read_function(x, 0, 0);
     case 'D': return next == 'C' ? sf_cxx_read_fault(x) : read_d(x, is_plain);
-    case 'S': return next == 't' ? sf_cxx_read_name(x, false, NULL) : read_known(x, is_plain);
+    case 'S':
+        return next == 't' ? sf_cxx_read_name(x, false, NULL) : cxx_type_read_known(x, is_plain);
     case 'T':
         if (next != 's' && next != 'u' && next != 'e')
             return read_parameter(x);
@@ -261,7 +262,7 @@ static uint16_t read_compound(struct sf_cxx *x, bool *is_plain)
     case 'O': return sf_cxx_read_node(x, SF_CXX_RREF, sf_cxx_type(x), 0);
     case 'C': return after(x, "_Complex");
     case 'G': return after(x, "_Imaginary");
-    case 'A': return read_array(x);
+    case 'A': return cxx_type_read_array(x);
     case 'M': return read_member(x);
     case 'U': return read_vendor_qualifier(x);
     case 'u': return sf_cxx_read_source_name(x);

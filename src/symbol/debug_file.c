@@ -17,7 +17,7 @@ enum {
 };
 
 /* Note{u32 name length, u32 length, u32 type, name, bytes}, both parts in whole words. */
-static sf_bytes find_id(sf_bytes notes)
+static sf_bytes debug_file_find_id(sf_bytes notes)
 {
     while (notes.len >= 12) {
         uint64_t name_len = sf_load_u32le(notes.p), len = sf_load_u32le(notes.p + 4);
@@ -42,7 +42,7 @@ sf_bytes sf_debug_file_build_id(const struct sf_elf_file *f)
         if (!sf_elf_file_section(f, i, &s) || s.type != SHT_NOTE || s.bytes.len > NOTES_MAX ||
             !sf_file_pages_has(s.bytes))
             continue;
-        id = find_id(s.bytes);
+        id = debug_file_find_id(s.bytes);
         if (id.len >= 2 && id.len <= BUILD_ID_MAX)
             return id;
     }

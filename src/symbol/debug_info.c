@@ -81,8 +81,8 @@ static int next_section(const struct sf_elf_file *f, const sf_str *names, uint32
 }
 
 /* Asked before any of them is inflated: all of them or none. */
-static bool has_room(struct sf_debug_info *i, const struct sf_elf_file *f,
-                     const struct sf_debug_more *more, const sf_str *names)
+static bool debug_info_has_room(struct sf_debug_info *i, const struct sf_elf_file *f,
+                                const struct sf_debug_more *more, const sf_str *names)
 {
     struct sf_elf_section s;
     uint64_t room = more->max_inflated, now = more->max_now ? more->max_now : room;
@@ -104,7 +104,7 @@ static bool take_sections(struct sf_debug_info *i, struct sf_dwarf *d, struct sf
     size_t room = more->max_inflated;
     struct sf_elf_section s;
     int which;
-    if (!has_room(i, f, more, names))
+    if (!debug_info_has_room(i, f, more, names))
         return false;
     for (uint32_t at = 0; (which = next_section(f, names, &at, &s)) >= 0;) {
         if (!take_section(d, inflated, which, &s, more->unzstd, &room))
@@ -182,8 +182,8 @@ struct answer {
     unsigned n;
 };
 
-static void add_place(struct sf_debug_info *i, struct answer *a, uint64_t file, uint32_t line,
-                      const struct sf_dwarf_line_table *table)
+static void debug_info_add_place(struct sf_debug_info *i, struct answer *a, uint64_t file,
+                                 uint32_t line, const struct sf_dwarf_line_table *table)
 {
     struct sf_symbol_line *l = &a->lines[a->n];
     a->file_off[a->n] = i->path.len;
@@ -214,7 +214,8 @@ static sf_str find_scope(struct sf_debug_info *i, uint64_t entry_off, bool is_sh
 }
 
 /* A lambda is called after what it lies in: "operator()" alone says nothing. */
-static void add_scope(struct sf_debug_info *i, struct answer *a, const struct sf_dwarf_function *f)
+static void debug_info_add_scope(struct sf_debug_info *i, struct answer *a,
+                                 const struct sf_dwarf_function *f)
 {
     unsigned at = a->n - 1;
     sf_str scope = find_scope(i, f->name_off, f->is_shared);
@@ -236,7 +237,7 @@ static void name_last(struct sf_debug_info *i, struct answer *a, uint64_t entry_
     l->name = f.linkage_name.len ? f.linkage_name : f.name;
     l->decl_line = f.decl_line;
     if (!f.linkage_name.len && sf_str_starts(f.name, SF_STR("operator()")))
-        add_scope(i, a, &f);
+        debug_info_add_scope(i, a, &f);
 }
 
 /* The line table says where the innermost call is; each inlined one says where it was called, which
@@ -250,15 +251,15 @@ static bool build_answer(struct sf_debug_info *i, const struct batch *b, uint32_
         return false;
     a->n = 0;
     sf_buf_reset(&i->path);
-    add_place(i, a, b->places[at].is_found ? b->places[at].file : UINT64_MAX, b->places[at].line,
-              &i->table);
+    debug_info_add_place(i, a, b->places[at].is_found ? b->places[at].file : UINT64_MAX,
+                         b->places[at].line, &i->table);
     while (call) {
         const struct sf_dwarf_call *one = sf_dwarf_calls_get(&i->calls, call);
         name_last(i, a, one->entry_off);
         if (one->outer && a->n == SF_SYMBOL_LINES_MAX)
             return false;
         if (one->outer)
-            add_place(i, a, one->file, one->line, called);
+            debug_info_add_place(i, a, one->file, one->line, called);
         call = one->outer;
     }
     for (unsigned k = 0; k < a->n && i->path.p; k++) {
@@ -278,8 +279,8 @@ static void forget_part(struct sf_debug_info *i)
 }
 
 /* The half of a split unit that has its functions; the unit itself when that is not here. */
-static const struct sf_dwarf_loaded *enter(struct sf_debug_info *i,
-                                           const struct sf_dwarf_loaded *in)
+static const struct sf_dwarf_loaded *debug_info_enter(struct sf_debug_info *i,
+                                                      const struct sf_dwarf_loaded *in)
 {
     const struct sf_dwarf_loaded *half;
     i->now = &i->d;
@@ -302,7 +303,7 @@ static const struct sf_dwarf_loaded *enter(struct sf_debug_info *i,
     return half;
 }
 
-static void leave(struct sf_debug_info *i)
+static void debug_info_leave(struct sf_debug_info *i)
 {
     if (i->now != &i->part)
         return;
@@ -321,13 +322,13 @@ static void find_in_unit(struct sf_debug_info *i, uint32_t unit, const struct ba
         sf_dwarf_line_table_done(&i->table);
     else
         sf_dwarf_lines_find(&i->table, &i->d, b->at, b->n, b->places);
-    in = enter(i, in);
+    in = debug_info_enter(i, in);
     sf_dwarf_calls_find(&i->calls, i->now, in, b->at, b->n, b->innermost);
     for (uint32_t k = 0; k < b->n; k++) {
         if (build_answer(i, b, k, &a))
             take(arg, b->query[k], a.lines, a.n);
     }
-    leave(i);
+    debug_info_leave(i);
 }
 
 /* ---- all of them ---- */
@@ -350,7 +351,8 @@ static void batch_free(struct batch *b)
 }
 
 /* All of `unit`; they lie close to each other in most programs, but need not. */
-static void collect(struct batch *b, const uint64_t *at, uint32_t *owner, uint32_t n, uint32_t from)
+static void debug_info_collect(struct batch *b, const uint64_t *at, uint32_t *owner, uint32_t n,
+                               uint32_t from)
 {
     uint32_t unit = owner[from];
     b->n = 0;
@@ -377,7 +379,7 @@ void sf_debug_info_find(struct sf_debug_info *i, const uint64_t *at, uint32_t n,
             uint32_t unit = owner[k];
             if (unit == SF_DWARF_NO_UNIT)
                 continue;
-            collect(&b, at, owner, n, k);
+            debug_info_collect(&b, at, owner, n, k);
             find_in_unit(i, unit, &b, take, arg);
             sf_dwarf_units_forget(&i->shared_units);
             sf_dwarf_units_forget(&i->units);

@@ -25,7 +25,7 @@ enum sf_err sf_debuginfod_check(const char *url, struct sf_why *why)
     return SF_OK;
 }
 
-static enum sf_err on_piece(void *arg, const void *p, size_t len, struct sf_why *why)
+static enum sf_err debuginfod_on_piece(void *arg, const void *p, size_t len, struct sf_why *why)
 {
     return sf_symbol_files_writer_add(arg, p, len, why);
 }
@@ -41,7 +41,7 @@ static enum sf_err fetch_from(const struct sf_debuginfod *d, const char *server,
                          .connect_ns = 10 * SF_NS_PER_S,
                          .whole_ns = d->timeout_ns,
                          .max_moves = MAX_MOVES,
-                         .take = on_piece,
+                         .take = debuginfod_on_piece,
                          .arg = &writer,
                          .cancel = d->is_over};
     int len = (int)strlen(server);

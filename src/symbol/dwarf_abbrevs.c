@@ -15,8 +15,8 @@ void sf_dwarf_abbrevs_done(struct sf_dwarf_abbrevs *a)
     *a = (struct sf_dwarf_abbrevs){0};
 }
 
-static void add_attr(struct sf_dwarf_abbrevs *a, const struct sf_dwarf_unit *unit,
-                     struct sf_dwarf_abbrev *one, struct sf_dwarf_attr attr)
+static void dwarf_abbrevs_add_attr(struct sf_dwarf_abbrevs *a, const struct sf_dwarf_unit *unit,
+                                   struct sf_dwarf_abbrev *one, struct sf_dwarf_attr attr)
 {
     unsigned len;
     sf_buf_add(&a->attrs, &attr, sizeof(attr));
@@ -27,9 +27,9 @@ static void add_attr(struct sf_dwarf_abbrevs *a, const struct sf_dwarf_unit *uni
     one->len = one->is_fixed ? one->len + len : 0;
 }
 
-static bool read_attrs(struct sf_dwarf_abbrevs *a, struct sf_dwarf *d,
-                       const struct sf_dwarf_unit *unit, struct sf_dwarf_cursor *c,
-                       struct sf_dwarf_abbrev *one)
+static bool dwarf_abbrevs_read_attrs(struct sf_dwarf_abbrevs *a, struct sf_dwarf *d,
+                                     const struct sf_dwarf_unit *unit, struct sf_dwarf_cursor *c,
+                                     struct sf_dwarf_abbrev *one)
 {
     while (sf_dwarf_spend(d)) {
         uint64_t name = sf_dwarf_uleb(c), form = sf_dwarf_uleb(c);
@@ -44,7 +44,7 @@ static bool read_attrs(struct sf_dwarf_abbrevs *a, struct sf_dwarf *d,
             attr.constant = sf_dwarf_sleb(c);
         if (a->attrs.len / sizeof(attr) >= MAX_ATTRS)
             return false;
-        add_attr(a, unit, one, attr);
+        dwarf_abbrevs_add_attr(a, unit, one, attr);
     }
     return false;
 }
@@ -67,7 +67,7 @@ bool sf_dwarf_abbrevs_read(struct sf_dwarf_abbrevs *a, struct sf_dwarf *d,
         one.tag = tag > UINT16_MAX ? 0 : (uint16_t)tag;
         one.has_children = sf_dwarf_u8(&c) != 0;
         one.attrs_at = (uint32_t)(a->attrs.len / sizeof(struct sf_dwarf_attr));
-        if (c.is_bad || !read_attrs(a, d, unit, &c, &one))
+        if (c.is_bad || !dwarf_abbrevs_read_attrs(a, d, unit, &c, &one))
             return false;
         sf_buf_add(&a->list, &one, sizeof(one));
         a->is_dense = a->is_dense && one.code == ++n;

@@ -36,7 +36,7 @@ const struct sf_dwarf_call *sf_dwarf_calls_get(const struct sf_dwarf_calls *c, u
     return (const struct sf_dwarf_call *)(const void *)c->list.p + (place - 1);
 }
 
-static void take(struct entry *e, uint16_t name, const struct sf_dwarf_value *v)
+static void dwarf_calls_take(struct entry *e, uint16_t name, const struct sf_dwarf_value *v)
 {
     switch (name) {
     case SF_AT_SIBLING: e->sibling_off = v->kind == SF_DWARF_ENTRY ? v->u : 0; break;
@@ -46,12 +46,13 @@ static void take(struct entry *e, uint16_t name, const struct sf_dwarf_value *v)
     }
 }
 
-static void read_entry(struct walk *w, const struct sf_dwarf_abbrev *shape, struct entry *e)
+static void dwarf_calls_read_entry(struct walk *w, const struct sf_dwarf_abbrev *shape,
+                                   struct entry *e)
 {
     const struct sf_dwarf_attr *attrs = sf_dwarf_abbrevs_attrs(&w->in->abbrevs, shape);
     for (uint32_t i = 0; i < shape->n_attrs && !w->c.is_bad && sf_dwarf_spend(w->d); i++) {
         struct sf_dwarf_value v = sf_dwarf_value_read(&w->in->unit, &attrs[i], &w->c);
-        take(e, attrs[i].name, &v);
+        dwarf_calls_take(e, attrs[i].name, &v);
     }
 }
 
@@ -76,7 +77,7 @@ static uint32_t outer_of(const struct walk *w, const struct entry *e, uint32_t q
     return outer;
 }
 
-static uint32_t add_call(struct walk *w, const struct entry *e, uint32_t query)
+static uint32_t dwarf_calls_add_call(struct walk *w, const struct entry *e, uint32_t query)
 {
     struct sf_dwarf_call call = e->call;
     uint32_t n = (uint32_t)(w->calls->list.len / sizeof(call));
@@ -88,7 +89,7 @@ static uint32_t add_call(struct walk *w, const struct entry *e, uint32_t query)
 }
 
 /* True: some address is in it. */
-static bool match(struct walk *w, const struct entry *e)
+static bool dwarf_calls_match(struct walk *w, const struct entry *e)
 {
     struct sf_dwarf_ranges r;
     uint32_t place = 0;
@@ -97,7 +98,7 @@ static bool match(struct walk *w, const struct entry *e)
     while (sf_dwarf_ranges_next(&r, &lo, &hi)) {
         for (uint32_t i = sf_dwarf_first_from(w->at, w->n, lo);
              i < w->n && w->at[i] < hi && sf_dwarf_spend(w->d); i++) {
-            place = place ? place : add_call(w, e, i);
+            place = place ? place : dwarf_calls_add_call(w, e, i);
             if (!place)
                 return false;
             w->innermost[i] = place;
@@ -116,7 +117,7 @@ static bool pass_children(struct walk *w, const struct entry *e)
     return true;
 }
 
-static bool step(struct walk *w)
+static bool dwarf_calls_step(struct walk *w)
 {
     struct entry e = {.call.entry_off = (uint64_t)(w->c.at - w->d->info.p)};
     uint64_t code = sf_dwarf_uleb(&w->c);
@@ -131,8 +132,8 @@ static bool step(struct walk *w)
     e.tag = shape->tag;
     e.call.depth = w->depth;
     if (shape->has_code && (e.tag == SF_TAG_SUBPROGRAM || e.tag == SF_TAG_INLINED)) {
-        read_entry(w, shape, &e);
-        if (!match(w, &e) && shape->has_children && pass_children(w, &e))
+        dwarf_calls_read_entry(w, shape, &e);
+        if (!dwarf_calls_match(w, &e) && shape->has_children && pass_children(w, &e))
             return true;
     } else {
         pass_entry(w, shape);
@@ -150,7 +151,7 @@ void sf_dwarf_calls_find(struct sf_dwarf_calls *c, struct sf_dwarf *d,
     for (uint32_t i = 0; i < n; i++)
         innermost[i] = 0;
     w.c = sf_dwarf_cursor_at((sf_bytes){d->info.p, unit->unit.end}, unit->unit.entry_off);
-    while (step(&w))
+    while (dwarf_calls_step(&w))
         ;
     if (!sf_buf_ok(&c->list)) { /* half of what was inlined would be another function */
         for (uint32_t i = 0; i < n; i++)

@@ -4,9 +4,9 @@
 
 enum { MAX_HOPS = 8 }; /* inlined copy, abstract function, declaration: three are real */
 
-static void take(struct sf_dwarf_function *f, const struct sf_dwarf *d,
-                 const struct sf_dwarf_unit *unit, uint16_t name, const struct sf_dwarf_value *v,
-                 struct sf_dwarf_value *next)
+static void dwarf_function_take(struct sf_dwarf_function *f, const struct sf_dwarf *d,
+                                const struct sf_dwarf_unit *unit, uint16_t name,
+                                const struct sf_dwarf_value *v, struct sf_dwarf_value *next)
 {
     switch (name) {
     case SF_AT_NAME: f->name = f->name.len ? f->name : sf_dwarf_value_text(d, unit, v); break;
@@ -26,8 +26,9 @@ static void take(struct sf_dwarf_function *f, const struct sf_dwarf *d,
 }
 
 /* One entry. Where to read on, if it is an entry's offset. */
-static struct sf_dwarf_value read_one(struct sf_dwarf_function *f, const struct sf_dwarf_loaded *in,
-                                      struct sf_dwarf *d, uint64_t entry_off)
+static struct sf_dwarf_value dwarf_function_read_one(struct sf_dwarf_function *f,
+                                                     const struct sf_dwarf_loaded *in,
+                                                     struct sf_dwarf *d, uint64_t entry_off)
 {
     struct sf_dwarf_cursor c = sf_dwarf_cursor_at((sf_bytes){d->info.p, in->unit.end}, entry_off);
     const struct sf_dwarf_abbrev *shape = sf_dwarf_abbrevs_find(&in->abbrevs, d, sf_dwarf_uleb(&c));
@@ -39,7 +40,7 @@ static struct sf_dwarf_value read_one(struct sf_dwarf_function *f, const struct 
     for (uint32_t i = 0; i < shape->n_attrs && !c.is_bad && sf_dwarf_spend(d); i++) {
         struct sf_dwarf_value v = sf_dwarf_value_read(&in->unit, &attrs[i], &c);
         if (!c.is_bad)
-            take(f, d, &in->unit, attrs[i].name, &v, &next);
+            dwarf_function_take(f, d, &in->unit, attrs[i].name, &v, &next);
     }
     return next;
 }
@@ -58,7 +59,7 @@ void sf_dwarf_function_read(struct sf_dwarf_function *f, struct sf_dwarf_units *
             f->name_off = entry_off;
             f->is_shared = is_shared;
         }
-        next = read_one(f, in, d, entry_off);
+        next = dwarf_function_read_one(f, in, d, entry_off);
         entry_off = next.kind == SF_DWARF_ENTRY || next.kind == SF_DWARF_SHARED_ENTRY ? next.u : 0;
         if (next.kind == SF_DWARF_SHARED_ENTRY) {
             units = d->shared_units; /* first: there is no way back from the shared file */

@@ -28,13 +28,13 @@ static void add_folder(struct sf_dwarf_line_table *t, sf_str s)
     sf_buf_add(&t->folders, &s, sizeof(s));
 }
 
-static void add_file(struct sf_dwarf_line_table *t, sf_str name, uint64_t folder)
+static void dwarf_line_table_add_file(struct sf_dwarf_line_table *t, sf_str name, uint64_t folder)
 {
     struct file one = {name, folder};
     sf_buf_add(&t->files, &one, sizeof(one));
 }
 
-static bool is_full(const struct sf_dwarf_line_table *t)
+static bool dwarf_line_table_is_full(const struct sf_dwarf_line_table *t)
 {
     return t->files.len / sizeof(struct file) >= MAX_FILES ||
            t->folders.len / sizeof(sf_str) >= MAX_FILES;
@@ -45,11 +45,12 @@ static bool read_old(struct sf_dwarf_line_table *t, struct sf_dwarf *d,
 {
     sf_str s;
     add_folder(t, unit->folder);
-    add_file(t, unit->name, 0); /* numbers begin at 1, but some compilers use 0 */
-    while ((s = sf_dwarf_str(c)).len && !is_full(t) && sf_dwarf_spend(d))
+    dwarf_line_table_add_file(t, unit->name, 0); /* numbers begin at 1, but some compilers use 0 */
+    while ((s = sf_dwarf_str(c)).len && !dwarf_line_table_is_full(t) && sf_dwarf_spend(d))
         add_folder(t, s);
-    while (!c->is_bad && (s = sf_dwarf_str(c)).len && !is_full(t) && sf_dwarf_spend(d)) {
-        add_file(t, s, sf_dwarf_uleb(c));
+    while (!c->is_bad && (s = sf_dwarf_str(c)).len && !dwarf_line_table_is_full(t) &&
+           sf_dwarf_spend(d)) {
+        dwarf_line_table_add_file(t, s, sf_dwarf_uleb(c));
         sf_dwarf_uleb(c); /* when it was changed */
         sf_dwarf_uleb(c); /* how long it is */
     }
@@ -77,8 +78,9 @@ static bool read_formats(struct formats *f, struct sf_dwarf_cursor *c)
 }
 
 /* Folders or files: the same but for what is kept. */
-static bool read_entries(struct sf_dwarf_line_table *t, struct sf_dwarf *d,
-                         const struct sf_dwarf_unit *unit, struct sf_dwarf_cursor *c, bool is_files)
+static bool dwarf_line_table_read_entries(struct sf_dwarf_line_table *t, struct sf_dwarf *d,
+                                          const struct sf_dwarf_unit *unit,
+                                          struct sf_dwarf_cursor *c, bool is_files)
 {
     struct formats f;
     uint64_t n;
@@ -97,15 +99,15 @@ static bool read_entries(struct sf_dwarf_line_table *t, struct sf_dwarf *d,
                 one.folder = v.u;
         }
         if (is_files)
-            add_file(t, one.name, one.folder);
+            dwarf_line_table_add_file(t, one.name, one.folder);
         else
             add_folder(t, one.name);
     }
     return !n && !c->is_bad;
 }
 
-static bool read_body(struct sf_dwarf_line_table *t, struct sf_dwarf *d,
-                      const struct sf_dwarf_unit *as, struct sf_dwarf_cursor *c)
+static bool dwarf_line_table_read_body(struct sf_dwarf_line_table *t, struct sf_dwarf *d,
+                                       const struct sf_dwarf_unit *as, struct sf_dwarf_cursor *c)
 {
     uint64_t len;
     struct sf_dwarf_cursor head;
@@ -136,7 +138,8 @@ static bool read_body(struct sf_dwarf_line_table *t, struct sf_dwarf *d,
         return false;
     if (!t->version_5)
         return read_old(t, d, as, &head);
-    return read_entries(t, d, as, &head, false) && read_entries(t, d, as, &head, true);
+    return dwarf_line_table_read_entries(t, d, as, &head, false) &&
+           dwarf_line_table_read_entries(t, d, as, &head, true);
 }
 
 bool sf_dwarf_line_table_read(struct sf_dwarf_line_table *t, struct sf_dwarf *d,
@@ -149,8 +152,9 @@ bool sf_dwarf_line_table_read(struct sf_dwarf_line_table *t, struct sf_dwarf *d,
     t->version_5 = false;
     body = sf_dwarf_part(&c, sf_dwarf_length(&c, &as.off_size));
     as.version = (uint16_t)sf_dwarf_uint(&body, 2);
-    return !body.is_bad && as.version >= 2 && as.version <= 5 && read_body(t, d, &as, &body) &&
-           sf_buf_ok(&t->folders) && sf_buf_ok(&t->files);
+    return !body.is_bad && as.version >= 2 && as.version <= 5 &&
+           dwarf_line_table_read_body(t, d, &as, &body) && sf_buf_ok(&t->folders) &&
+           sf_buf_ok(&t->files);
 }
 
 bool sf_dwarf_line_table_file(const struct sf_dwarf_line_table *t, uint64_t at, struct sf_buf *out)

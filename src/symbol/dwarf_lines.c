@@ -31,7 +31,7 @@ static void begin_sequence(struct machine *m)
 }
 
 /* The row before holds up to here. */
-static void add_row(struct machine *m)
+static void dwarf_lines_add_row(struct machine *m)
 {
     if (!m->last.is_there || m->address < m->last.address)
         m->next = sf_dwarf_first_from(m->at, m->n, m->address);
@@ -57,7 +57,7 @@ static void run_extended(struct machine *m)
     uint64_t left;
     switch (sf_dwarf_u8(&body)) {
     case SF_LINE_END_SEQUENCE:
-        add_row(m);
+        dwarf_lines_add_row(m);
         begin_sequence(m);
         break;
     case SF_LINE_SET_ADDRESS:
@@ -72,7 +72,7 @@ static void run_standard(struct machine *m, uint8_t op)
 {
     switch (op) {
     case SF_LINE_EXTENDED: run_extended(m); break;
-    case SF_LINE_COPY: add_row(m); break;
+    case SF_LINE_COPY: dwarf_lines_add_row(m); break;
     case SF_LINE_ADVANCE_PC: m->address += sf_dwarf_uleb(&m->c) * m->t->min_len; break;
     case SF_LINE_ADVANCE_LINE: m->line += (uint64_t)sf_dwarf_sleb(&m->c); break;
     case SF_LINE_SET_FILE: m->file = sf_dwarf_uleb(&m->c); break;
@@ -101,6 +101,6 @@ void sf_dwarf_lines_find(const struct sf_dwarf_line_table *t, struct sf_dwarf *d
         op = (uint8_t)(op - t->opcode_base);
         m.address += (uint64_t)(op / t->line_range) * t->min_len;
         m.line += (uint64_t)(int64_t)(t->line_base + op % t->line_range);
-        add_row(&m);
+        dwarf_lines_add_row(&m);
     }
 }

@@ -31,7 +31,7 @@ static uint64_t number_at(sf_bytes index, uint64_t off, unsigned len)
     return c.is_bad ? 0 : v;
 }
 
-static bool read_index(sf_bytes bytes, struct index *x)
+static bool dwarf_package_read_index(sf_bytes bytes, struct index *x)
 {
     struct sf_dwarf_cursor c = sf_dwarf_cursor_at(bytes, 0);
     uint64_t cells;
@@ -52,8 +52,8 @@ static bool read_index(sf_bytes bytes, struct index *x)
 }
 
 /* The unit's row, from 0 on. */
-static bool find_row(sf_bytes bytes, const struct index *x, struct sf_dwarf *d, uint64_t id,
-                     uint32_t *out)
+static bool dwarf_package_find_row(sf_bytes bytes, const struct index *x, struct sf_dwarf *d,
+                                   uint64_t id, uint32_t *out)
 {
     uint32_t mask = x->n_slots - 1, at = (uint32_t)id & mask,
              step = ((uint32_t)(id >> 32) & mask) | 1;
@@ -81,7 +81,7 @@ static sf_bytes *section_of(const struct index *x, struct sf_dwarf *d, uint64_t 
     }
 }
 
-static bool cut(sf_bytes *section, uint64_t off, uint64_t len)
+static bool dwarf_package_cut(sf_bytes *section, uint64_t off, uint64_t len)
 {
     if (off > section->len || len > section->len - off)
         return false;
@@ -94,15 +94,15 @@ bool sf_dwarf_package_enter(const struct sf_dwarf_package *p, struct sf_dwarf *d
 {
     struct index x;
     uint32_t row;
-    if (!skeleton->split_id || !read_index(p->index, &x) ||
-        !find_row(p->index, &x, d, skeleton->split_id, &row))
+    if (!skeleton->split_id || !dwarf_package_read_index(p->index, &x) ||
+        !dwarf_package_find_row(p->index, &x, d, skeleton->split_id, &row))
         return false;
     *out = p->all;
     for (uint32_t i = 0; i < x.n_columns; i++) {
         uint64_t cell = 4 * ((uint64_t)row * x.n_columns + i);
         sf_bytes *section = section_of(&x, out, number_at(p->index, x.kinds_off + 4ull * i, 4));
-        if (section && !cut(section, number_at(p->index, x.offs_off + cell, 4),
-                            number_at(p->index, x.lens_off + cell, 4)))
+        if (section && !dwarf_package_cut(section, number_at(p->index, x.offs_off + cell, 4),
+                                          number_at(p->index, x.lens_off + cell, 4)))
             return false;
     }
     out->addr = d->addr;

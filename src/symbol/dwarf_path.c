@@ -19,7 +19,7 @@ static bool go_up(struct sf_buf *out, size_t begin)
     return true;
 }
 
-static void add_part(struct sf_buf *out, size_t begin, sf_str part)
+static void dwarf_path_add_part(struct sf_buf *out, size_t begin, sf_str part)
 {
     if (!part.len || sf_str_eq(part, SF_STR(".")))
         return;
@@ -30,7 +30,7 @@ static void add_part(struct sf_buf *out, size_t begin, sf_str part)
     sf_buf_add_str(out, part);
 }
 
-static void add_path(struct sf_buf *out, size_t begin, sf_str path)
+static void dwarf_path_add_path(struct sf_buf *out, size_t begin, sf_str path)
 {
     sf_str part;
     if (path.len > SF_DWARF_PATH_MAX)
@@ -38,7 +38,7 @@ static void add_path(struct sf_buf *out, size_t begin, sf_str path)
     if (is_absolute(path) && out->len == begin)
         sf_buf_add_u8(out, '/');
     while (sf_buf_ok(out) && sf_str_split_next(&path, '/', &part))
-        add_part(out, begin, part);
+        dwarf_path_add_part(out, begin, part);
 }
 
 void sf_dwarf_path_join(struct sf_buf *out, sf_str root, sf_str folder, sf_str name)
@@ -46,8 +46,8 @@ void sf_dwarf_path_join(struct sf_buf *out, sf_str root, sf_str folder, sf_str n
     size_t begin = out->len;
     if (!is_absolute(name)) {
         if (!is_absolute(folder))
-            add_path(out, begin, root);
-        add_path(out, begin, folder);
+            dwarf_path_add_path(out, begin, root);
+        dwarf_path_add_path(out, begin, folder);
     }
-    add_path(out, begin, name);
+    dwarf_path_add_path(out, begin, name);
 }

@@ -54,7 +54,7 @@ static bool is_unnamed_class(const struct walk *w, const struct sf_dwarf_abbrev 
 }
 
 /* One entry. False: damaged, or deeper than any program is. */
-static bool step(struct walk *w, uint64_t target)
+static bool dwarf_scope_step(struct walk *w, uint64_t target)
 {
     uint64_t off = here(w), code = sf_dwarf_uleb(&w->c), sibling_off;
     const struct sf_dwarf_abbrev *shape;
@@ -82,11 +82,11 @@ static bool step(struct walk *w, uint64_t target)
     return true;
 }
 
-static bool find_around(struct walk *w, uint64_t target)
+static bool dwarf_scope_find_around(struct walk *w, uint64_t target)
 {
     w->c = sf_dwarf_cursor_at((sf_bytes){w->d->info.p, w->in->unit.end}, w->in->unit.entry_off);
     while (here(w) < target) {
-        if (!step(w, target))
+        if (!dwarf_scope_step(w, target))
             return false;
     }
     return here(w) == target;
@@ -99,7 +99,7 @@ static bool is_scope(uint16_t tag)
 }
 
 /* A lambda's class has no name, or "<lambda(int)>"; demanglers say "{lambda(int)#1}". */
-static void add_name(const struct around *a, sf_str name, struct sf_buf *out)
+static void dwarf_scope_add_name(const struct around *a, sf_str name, struct sf_buf *out)
 {
     if (sf_str_starts(name, SF_STR("<lambda")) && name.p[name.len - 1] == '>')
         sf_buf_print(out, "{%.*s}", SF_STR_ARG(sf_str_part(name, 1, name.len - 2)));
@@ -117,14 +117,14 @@ bool sf_dwarf_scope_add(struct sf_dwarf_units *units, struct sf_dwarf *d, uint64
 {
     struct walk w = {.in = sf_dwarf_units_load_of(units, d, entry_off), .d = d};
     size_t before = out->len;
-    if (!w.in || !find_around(&w, entry_off))
+    if (!w.in || !dwarf_scope_find_around(&w, entry_off))
         return false;
     for (uint32_t i = 0; i < w.depth; i++) {
         struct sf_dwarf_function f;
         if (!is_scope(w.around[i].tag))
             continue;
         sf_dwarf_function_read(&f, units, d, w.around[i].entry_off);
-        add_name(&w.around[i], f.name, out);
+        dwarf_scope_add_name(&w.around[i], f.name, out);
     }
     if (sf_buf_ok(out) && out->len > before)
         return true;

@@ -46,8 +46,8 @@ struct root {
     struct sf_dwarf_value name, folder;
 };
 
-static void take(struct sf_dwarf_unit *u, struct root *r, uint16_t name,
-                 const struct sf_dwarf_value *v)
+static void dwarf_unit_take(struct sf_dwarf_unit *u, struct root *r, uint16_t name,
+                            const struct sf_dwarf_value *v)
 {
     switch (name) {
     case SF_AT_NAME: r->name = *v; break;
@@ -99,7 +99,7 @@ bool sf_dwarf_unit_read_root(struct sf_dwarf_unit *u, struct sf_dwarf *d,
         take_skeleton(u, d->skeleton);
     for (uint32_t i = 0; i < shape->n_attrs && !c.is_bad; i++) {
         struct sf_dwarf_value v = sf_dwarf_value_read(u, &attrs[i], &c);
-        take(u, &r, attrs[i].name, &v);
+        dwarf_unit_take(u, &r, attrs[i].name, &v);
     }
     u->name = sf_dwarf_value_text(d, u, &r.name);
     u->folder = sf_dwarf_value_text(d, u, &r.folder);

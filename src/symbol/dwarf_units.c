@@ -66,12 +66,12 @@ void sf_dwarf_units_done(struct sf_dwarf_units *u)
     sf_buf_done(&u->offs);
 }
 
-static uint32_t count(const struct sf_dwarf_units *u)
+static uint32_t dwarf_units_count(const struct sf_dwarf_units *u)
 {
     return (uint32_t)(u->offs.len / sizeof(uint64_t));
 }
 
-static uint64_t off_of(const struct sf_dwarf_units *u, uint32_t number)
+static uint64_t dwarf_units_off_of(const struct sf_dwarf_units *u, uint32_t number)
 {
     return ((const uint64_t *)(const void *)u->offs.p)[number];
 }
@@ -82,9 +82,9 @@ const struct sf_dwarf_loaded *sf_dwarf_units_load(struct sf_dwarf_units *u, stru
     struct sf_dwarf_loaded *oldest = &u->loaded[0];
     bool is_known;
     uint64_t off;
-    if (number >= count(u))
+    if (number >= dwarf_units_count(u))
         return NULL;
-    off = off_of(u, number);
+    off = dwarf_units_off_of(u, number);
     for (int i = 0; i < SF_DWARF_UNITS_LOADED; i++) {
         struct sf_dwarf_loaded *one = &u->loaded[i];
         if (one->used && one->unit.off == off) {
@@ -105,11 +105,11 @@ const struct sf_dwarf_loaded *sf_dwarf_units_load(struct sf_dwarf_units *u, stru
 const struct sf_dwarf_loaded *sf_dwarf_units_load_of(struct sf_dwarf_units *u, struct sf_dwarf *d,
                                                      uint64_t entry_off)
 {
-    uint32_t lo = 0, hi = count(u);
+    uint32_t lo = 0, hi = dwarf_units_count(u);
     const struct sf_dwarf_loaded *one;
     while (lo < hi) {
         uint32_t middle = lo + (hi - lo) / 2;
-        if (off_of(u, middle) <= entry_off)
+        if (dwarf_units_off_of(u, middle) <= entry_off)
             lo = middle + 1;
         else
             hi = middle;

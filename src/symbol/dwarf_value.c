@@ -44,15 +44,15 @@ bool sf_dwarf_value_form_len(const struct sf_dwarf_unit *unit, uint16_t form, un
     return true;
 }
 
-static struct sf_dwarf_value value(enum sf_dwarf_class kind, uint64_t u)
+static struct sf_dwarf_value symbol_dwarf_value(enum sf_dwarf_class kind, uint64_t u)
 {
     return (struct sf_dwarf_value){.kind = kind, .u = u};
 }
 
-static struct sf_dwarf_value read_block(struct sf_dwarf_cursor *c, uint64_t len)
+static struct sf_dwarf_value dwarf_value_read_block(struct sf_dwarf_cursor *c, uint64_t len)
 {
     sf_dwarf_skip(c, len);
-    return value(SF_DWARF_NONE, 0);
+    return symbol_dwarf_value(SF_DWARF_NONE, 0);
 }
 
 /* Those whose length their form alone does not tell. */
@@ -60,22 +60,22 @@ static struct sf_dwarf_value read_long(struct sf_dwarf_cursor *c, uint16_t form,
                                        const struct sf_dwarf_unit *unit)
 {
     switch (form) {
-    case SF_FORM_BLOCK1: return read_block(c, sf_dwarf_u8(c));
-    case SF_FORM_BLOCK2: return read_block(c, sf_dwarf_uint(c, 2));
-    case SF_FORM_BLOCK4: return read_block(c, sf_dwarf_uint(c, 4));
+    case SF_FORM_BLOCK1: return dwarf_value_read_block(c, sf_dwarf_u8(c));
+    case SF_FORM_BLOCK2: return dwarf_value_read_block(c, sf_dwarf_uint(c, 2));
+    case SF_FORM_BLOCK4: return dwarf_value_read_block(c, sf_dwarf_uint(c, 4));
     case SF_FORM_BLOCK:
-    case SF_FORM_EXPRLOC: return read_block(c, sf_dwarf_uleb(c));
+    case SF_FORM_EXPRLOC: return dwarf_value_read_block(c, sf_dwarf_uleb(c));
     case SF_FORM_STRING: return (struct sf_dwarf_value){SF_DWARF_TEXT, 0, sf_dwarf_str(c)};
-    case SF_FORM_UDATA: return value(SF_DWARF_NUMBER, sf_dwarf_uleb(c));
-    case SF_FORM_SDATA: return value(SF_DWARF_NUMBER, (uint64_t)sf_dwarf_sleb(c));
-    case SF_FORM_REF_UDATA: return value(SF_DWARF_ENTRY, unit->off + sf_dwarf_uleb(c));
+    case SF_FORM_UDATA: return symbol_dwarf_value(SF_DWARF_NUMBER, sf_dwarf_uleb(c));
+    case SF_FORM_SDATA: return symbol_dwarf_value(SF_DWARF_NUMBER, (uint64_t)sf_dwarf_sleb(c));
+    case SF_FORM_REF_UDATA: return symbol_dwarf_value(SF_DWARF_ENTRY, unit->off + sf_dwarf_uleb(c));
     case SF_FORM_STRX:
-    case SF_FORM_GNU_STR_INDEX: return value(SF_DWARF_TEXT_AT, sf_dwarf_uleb(c));
+    case SF_FORM_GNU_STR_INDEX: return symbol_dwarf_value(SF_DWARF_TEXT_AT, sf_dwarf_uleb(c));
     case SF_FORM_ADDRX:
-    case SF_FORM_GNU_ADDR_INDEX: return value(SF_DWARF_ADDRESS_AT, sf_dwarf_uleb(c));
-    case SF_FORM_RNGLISTX: return value(SF_DWARF_LIST_AT, sf_dwarf_uleb(c));
-    case SF_FORM_LOCLISTX: sf_dwarf_uleb(c); return value(SF_DWARF_NONE, 0);
-    default: c->is_bad = true; return value(SF_DWARF_NONE, 0);
+    case SF_FORM_GNU_ADDR_INDEX: return symbol_dwarf_value(SF_DWARF_ADDRESS_AT, sf_dwarf_uleb(c));
+    case SF_FORM_RNGLISTX: return symbol_dwarf_value(SF_DWARF_LIST_AT, sf_dwarf_uleb(c));
+    case SF_FORM_LOCLISTX: sf_dwarf_uleb(c); return symbol_dwarf_value(SF_DWARF_NONE, 0);
+    default: c->is_bad = true; return symbol_dwarf_value(SF_DWARF_NONE, 0);
     }
 }
 
@@ -87,29 +87,29 @@ static struct sf_dwarf_value made_of(const struct sf_dwarf_unit *unit, uint16_t 
     case SF_FORM_DATA4:
     case SF_FORM_DATA8:
     case SF_FORM_FLAG:
-    case SF_FORM_SEC_OFFSET: return value(SF_DWARF_NUMBER, u);
-    case SF_FORM_ADDR: return value(SF_DWARF_ADDRESS, u);
+    case SF_FORM_SEC_OFFSET: return symbol_dwarf_value(SF_DWARF_NUMBER, u);
+    case SF_FORM_ADDR: return symbol_dwarf_value(SF_DWARF_ADDRESS, u);
     case SF_FORM_REF1:
     case SF_FORM_REF2:
     case SF_FORM_REF4:
-    case SF_FORM_REF8: return value(SF_DWARF_ENTRY, unit->off + u);
-    case SF_FORM_REF_ADDR: return value(SF_DWARF_ENTRY, u);
-    case SF_FORM_STRP: return value(SF_DWARF_TEXT_OFF, u);
-    case SF_FORM_LINE_STRP: return value(SF_DWARF_LINE_TEXT_OFF, u);
+    case SF_FORM_REF8: return symbol_dwarf_value(SF_DWARF_ENTRY, unit->off + u);
+    case SF_FORM_REF_ADDR: return symbol_dwarf_value(SF_DWARF_ENTRY, u);
+    case SF_FORM_STRP: return symbol_dwarf_value(SF_DWARF_TEXT_OFF, u);
+    case SF_FORM_LINE_STRP: return symbol_dwarf_value(SF_DWARF_LINE_TEXT_OFF, u);
     case SF_FORM_STRX1:
     case SF_FORM_STRX2:
     case SF_FORM_STRX3:
-    case SF_FORM_STRX4: return value(SF_DWARF_TEXT_AT, u);
+    case SF_FORM_STRX4: return symbol_dwarf_value(SF_DWARF_TEXT_AT, u);
     case SF_FORM_ADDRX1:
     case SF_FORM_ADDRX2:
     case SF_FORM_ADDRX3:
-    case SF_FORM_ADDRX4: return value(SF_DWARF_ADDRESS_AT, u);
+    case SF_FORM_ADDRX4: return symbol_dwarf_value(SF_DWARF_ADDRESS_AT, u);
     case SF_FORM_REF_SUP4:
     case SF_FORM_REF_SUP8:
-    case SF_FORM_GNU_REF_ALT: return value(SF_DWARF_SHARED_ENTRY, u);
+    case SF_FORM_GNU_REF_ALT: return symbol_dwarf_value(SF_DWARF_SHARED_ENTRY, u);
     case SF_FORM_STRP_SUP:
-    case SF_FORM_GNU_STRP_ALT: return value(SF_DWARF_SHARED_TEXT_OFF, u);
-    default: return value(SF_DWARF_NONE, 0);
+    case SF_FORM_GNU_STRP_ALT: return symbol_dwarf_value(SF_DWARF_SHARED_TEXT_OFF, u);
+    default: return symbol_dwarf_value(SF_DWARF_NONE, 0);
     }
 }
 
@@ -126,15 +126,15 @@ struct sf_dwarf_value sf_dwarf_value_read(const struct sf_dwarf_unit *unit,
                    : (uint16_t)told;
     }
     if (form == SF_FORM_IMPLICIT_CONST)
-        return value(SF_DWARF_NUMBER, (uint64_t)attr->constant);
+        return symbol_dwarf_value(SF_DWARF_NUMBER, (uint64_t)attr->constant);
     if (!sf_dwarf_value_form_len(unit, form, &len))
         return read_long(c, form, unit);
     if (len > 8)
-        return read_block(c, len);
+        return dwarf_value_read_block(c, len);
     return made_of(unit, form, len ? sf_dwarf_uint(c, len) : 0);
 }
 
-static sf_str text_at(sf_bytes section, uint64_t off)
+static sf_str dwarf_value_text_at(sf_bytes section, uint64_t off)
 {
     struct sf_dwarf_cursor c = sf_dwarf_cursor_at(section, off);
     return sf_dwarf_str(&c);
@@ -147,15 +147,16 @@ sf_str sf_dwarf_value_text(const struct sf_dwarf *d, const struct sf_dwarf_unit 
     uint64_t off;
     switch (v->kind) {
     case SF_DWARF_TEXT: return v->s;
-    case SF_DWARF_TEXT_OFF: return text_at(d->str, v->u);
-    case SF_DWARF_LINE_TEXT_OFF: return text_at(d->line_str, v->u);
-    case SF_DWARF_SHARED_TEXT_OFF: return d->shared ? text_at(d->shared->str, v->u) : SF_STR_NONE;
+    case SF_DWARF_TEXT_OFF: return dwarf_value_text_at(d->str, v->u);
+    case SF_DWARF_LINE_TEXT_OFF: return dwarf_value_text_at(d->line_str, v->u);
+    case SF_DWARF_SHARED_TEXT_OFF:
+        return d->shared ? dwarf_value_text_at(d->shared->str, v->u) : SF_STR_NONE;
     case SF_DWARF_TEXT_AT:
         if (v->u > d->str_offsets.len || unit->str_offsets_base > d->str_offsets.len)
             return SF_STR_NONE;
         c = sf_dwarf_cursor_at(d->str_offsets, unit->str_offsets_base + v->u * unit->off_size);
         off = sf_dwarf_uint(&c, unit->off_size);
-        return c.is_bad ? SF_STR_NONE : text_at(d->str, off);
+        return c.is_bad ? SF_STR_NONE : dwarf_value_text_at(d->str, off);
     default: return SF_STR_NONE;
     }
 }

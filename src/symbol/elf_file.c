@@ -5,12 +5,12 @@
 
 enum { NAME_MAX_LEN = 64 }; /* a longer one is none that we search for */
 
-static bool is_inside(const struct sf_elf_file *f, uint64_t at, uint64_t len)
+static bool elf_file_is_inside(const struct sf_elf_file *f, uint64_t at, uint64_t len)
 {
     return at <= f->image.len && len <= f->image.len - at;
 }
 
-static bool read_head(const struct sf_elf_file *f, uint32_t at, Elf64_Shdr *out)
+static bool elf_file_read_head(const struct sf_elf_file *f, uint32_t at, Elf64_Shdr *out)
 {
     const uint8_t *p = f->image.p + f->heads_off + at * sizeof(*out);
     if (at >= f->n_sections || !sf_file_pages_has((sf_bytes){p, sizeof(*out)}))
@@ -20,20 +20,20 @@ static bool read_head(const struct sf_elf_file *f, uint32_t at, Elf64_Shdr *out)
 }
 
 /* 65,280 sections and more: the first header says how many, and where the names are. */
-static bool read_counts(struct sf_elf_file *f, uint32_t n, uint32_t names)
+static bool elf_file_read_counts(struct sf_elf_file *f, uint32_t n, uint32_t names)
 {
     Elf64_Shdr head;
     f->n_sections = 1;
-    if (!is_inside(f, f->heads_off, sizeof(head)) || !read_head(f, 0, &head))
+    if (!elf_file_is_inside(f, f->heads_off, sizeof(head)) || !elf_file_read_head(f, 0, &head))
         return false;
     if (!n && head.sh_size <= UINT32_MAX)
         n = (uint32_t)head.sh_size;
     if (names == SHN_XINDEX)
         names = head.sh_link;
-    if (!is_inside(f, f->heads_off, (uint64_t)n * sizeof(head)))
+    if (!elf_file_is_inside(f, f->heads_off, (uint64_t)n * sizeof(head)))
         return false;
     f->n_sections = n;
-    if (read_head(f, names, &head) && is_inside(f, head.sh_offset, head.sh_size))
+    if (elf_file_read_head(f, names, &head) && elf_file_is_inside(f, head.sh_offset, head.sh_size))
         f->names = (sf_bytes){f->image.p + head.sh_offset, head.sh_size};
     return true;
 }
@@ -50,7 +50,7 @@ static bool read_image(struct sf_elf_file *f, sf_bytes image)
         head.e_ident[EI_DATA] != ELFDATA2LSB || head.e_shentsize != sizeof(Elf64_Shdr))
         return false;
     f->heads_off = head.e_shoff;
-    return read_counts(f, head.e_shnum, head.e_shstrndx);
+    return elf_file_read_counts(f, head.e_shnum, head.e_shstrndx);
 }
 
 bool sf_elf_file_init(struct sf_elf_file *f, sf_bytes image)
@@ -79,7 +79,7 @@ void sf_elf_file_close(struct sf_elf_file *f)
 bool sf_elf_file_section(const struct sf_elf_file *f, uint32_t at, struct sf_elf_section *out)
 {
     Elf64_Shdr head;
-    if (!read_head(f, at, &head))
+    if (!elf_file_read_head(f, at, &head))
         return false;
     *out = (struct sf_elf_section){
         .type = head.sh_type, .link = head.sh_link, .flags = head.sh_flags, .addr = head.sh_addr};
@@ -90,7 +90,7 @@ bool sf_elf_file_section(const struct sf_elf_file *f, uint32_t at, struct sf_elf
     }
     if (head.sh_type == SHT_NOBITS)
         return true;
-    if (!is_inside(f, head.sh_offset, head.sh_size))
+    if (!elf_file_is_inside(f, head.sh_offset, head.sh_size))
         return false;
     out->bytes = (sf_bytes){f->image.p + head.sh_offset, head.sh_size};
     return true;

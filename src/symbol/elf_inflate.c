@@ -9,13 +9,13 @@
 enum { PIECE = 64 * 1024 };
 
 /* zlib's own memory is ours, not the program's. */
-static void *give(void *arg, uInt n, uInt size)
+static void *elf_inflate_give(void *arg, uInt n, uInt size)
 {
     (void)arg;
     return sf_heap_new_n(n, size);
 }
 
-static void take_back(void *arg, void *p)
+static void elf_inflate_take_back(void *arg, void *p)
 {
     (void)arg;
     sf_heap_free(p);
@@ -23,7 +23,7 @@ static void take_back(void *arg, void *p)
 
 static bool inflate_all(sf_bytes in, uint8_t *out, size_t len)
 {
-    z_stream z = {.zalloc = give, .zfree = take_back};
+    z_stream z = {.zalloc = elf_inflate_give, .zfree = elf_inflate_take_back};
     int err = Z_OK;
     if (in.len > UINT32_MAX || len > UINT32_MAX || inflateInit(&z) != Z_OK)
         return false;
@@ -43,7 +43,7 @@ static bool inflate_all(sf_bytes in, uint8_t *out, size_t len)
     return err == Z_STREAM_END && !z.avail_out;
 }
 
-static bool read_head(const struct sf_elf_section *s, Elf64_Chdr *head)
+static bool elf_inflate_read_head(const struct sf_elf_section *s, Elf64_Chdr *head)
 {
     if (s->bytes.len < sizeof(*head) || !sf_file_pages_has((sf_bytes){s->bytes.p, sizeof(*head)}))
         return false;
@@ -54,7 +54,7 @@ static bool read_head(const struct sf_elf_section *s, Elf64_Chdr *head)
 uint64_t sf_elf_inflate_len(const struct sf_elf_section *s)
 {
     Elf64_Chdr head;
-    return s->flags & SHF_COMPRESSED && read_head(s, &head) ? head.ch_size : 0;
+    return s->flags & SHF_COMPRESSED && elf_inflate_read_head(s, &head) ? head.ch_size : 0;
 }
 
 bool sf_elf_inflate(const struct sf_elf_section *s, size_t max_len, sf_elf_unzstd *unzstd,
@@ -64,7 +64,7 @@ bool sf_elf_inflate(const struct sf_elf_section *s, size_t max_len, sf_elf_unzst
     sf_bytes in = s->bytes;
     sf_elf_unzstd *unpack = unzstd;
     uint8_t *to;
-    if (!read_head(s, &head))
+    if (!elf_inflate_read_head(s, &head))
         return false;
     if (head.ch_type == ELFCOMPRESS_ZLIB)
         unpack = inflate_all;

@@ -5,8 +5,8 @@
 
 enum { MAX_HEADERS = 1024, PAGE = 4096 };
 
-static bool read_header(const struct sf_elf_file *f, const Elf64_Ehdr *head, unsigned at,
-                        Elf64_Phdr *out)
+static bool elf_layout_read_header(const struct sf_elf_file *f, const Elf64_Ehdr *head, unsigned at,
+                                   Elf64_Phdr *out)
 {
     uint64_t off = head->e_phoff + (uint64_t)at * sizeof(*out);
     if (head->e_phoff > f->image.len || off > f->image.len || sizeof(*out) > f->image.len - off ||
@@ -20,7 +20,8 @@ static bool read_header(const struct sf_elf_file *f, const Elf64_Ehdr *head, uns
  * its offsets went with the bytes. What is loaded first begins where the file does. Code behind it
  * that begins with a page was written by a linker that keeps addresses and offsets in step; one
  * that saves the padding gives code other low bits. */
-static bool find_part(const Elf64_Phdr *code, const Elf64_Phdr *first, struct sf_elf_part *out)
+static bool elf_layout_find_part(const Elf64_Phdr *code, const Elf64_Phdr *first,
+                                 struct sf_elf_part *out)
 {
     uint64_t base = first->p_vaddr - first->p_vaddr % PAGE;
     *out = (struct sf_elf_part){code->p_offset, code->p_vaddr, code->p_memsz};
@@ -43,14 +44,14 @@ bool sf_elf_layout_read(struct sf_elf_layout *l, const struct sf_elf_file *f)
     memcpy(&head, f->image.p, sizeof(head));
     if (head.e_phentsize != sizeof(one) || head.e_phnum > MAX_HEADERS)
         return false;
-    for (unsigned i = 0; i < head.e_phnum && read_header(f, &head, i, &one); i++) {
+    for (unsigned i = 0; i < head.e_phnum && elf_layout_read_header(f, &head, i, &one); i++) {
         if (one.p_type != PT_LOAD)
             continue;
         if (!has_first)
             first = one;
         has_first = true;
         if ((one.p_flags & PF_X) && one.p_memsz && l->n < SF_ELF_LAYOUT_PARTS &&
-            find_part(&one, &first, &l->parts[l->n]))
+            elf_layout_find_part(&one, &first, &l->parts[l->n]))
             l->n++;
     }
     return l->n > 0;

@@ -19,7 +19,7 @@ enum {
     ENTRY_LEN = 8
 };
 
-static bool read_index(struct sf_elf_starts *s, const struct sf_elf_section *in)
+static bool elf_starts_read_index(struct sf_elf_starts *s, const struct sf_elf_section *in)
 {
     const uint8_t *p = in->bytes.p;
     uint8_t pointer;
@@ -45,7 +45,7 @@ bool sf_elf_starts_read(struct sf_elf_starts *s, const struct sf_elf_file *f)
         if (!sf_elf_file_section(f, i, &one) || !sf_str_eq(one.name, SF_STR(".eh_frame_hdr")) ||
             one.type == SHT_NOBITS)
             continue;
-        if (read_index(s, &one))
+        if (elf_starts_read_index(s, &one))
             return true;
         *s = (struct sf_elf_starts){0};
         return false;

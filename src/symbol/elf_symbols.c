@@ -9,7 +9,7 @@
 /* That hold an address that is requested; a piece of the table is read at a time. */
 enum { MAX_SYMBOLS = 1 << 17, PIECE = 2730 * sizeof(Elf64_Sym) };
 
-static void sift(struct sf_elf_symbol *a, size_t root, size_t n)
+static void elf_symbols_sift(struct sf_elf_symbol *a, size_t root, size_t n)
 {
     for (;;) {
         size_t child = root * 2 + 1;
@@ -28,15 +28,15 @@ static void sift(struct sf_elf_symbol *a, size_t root, size_t n)
 }
 
 /* A heap sort: qsort may ask the program's malloc. */
-static void sort(struct sf_elf_symbol *a, size_t n)
+static void elf_symbols_sort(struct sf_elf_symbol *a, size_t n)
 {
     for (size_t i = n / 2; i-- > 0;)
-        sift(a, i, n);
+        elf_symbols_sift(a, i, n);
     for (size_t end = n; end-- > 1;) {
         struct sf_elf_symbol swap = a[0];
         a[0] = a[end];
         a[end] = swap;
-        sift(a, 0, end);
+        elf_symbols_sift(a, 0, end);
     }
 }
 
@@ -63,8 +63,9 @@ static void read_some(struct sf_elf_symbols *s, sf_bytes some, const uint64_t *a
     }
 }
 
-static bool read_table(struct sf_elf_symbols *s, const struct sf_elf_section *table,
-                       const struct sf_elf_section *names, const uint64_t *at, uint32_t n)
+static bool elf_symbols_read_table(struct sf_elf_symbols *s, const struct sf_elf_section *table,
+                                   const struct sf_elf_section *names, const uint64_t *at,
+                                   uint32_t n)
 {
     sf_bytes left = table->bytes;
     s->names = sf_bytes_str(names->bytes);
@@ -77,12 +78,12 @@ static bool read_table(struct sf_elf_symbols *s, const struct sf_elf_section *ta
         sf_file_pages_trim();
     }
     s->n = sf_buf_ok(&s->list) ? (uint32_t)(s->list.len / sizeof(struct sf_elf_symbol)) : 0;
-    sort((struct sf_elf_symbol *)(void *)s->list.p, s->n);
+    elf_symbols_sort((struct sf_elf_symbol *)(void *)s->list.p, s->n);
     return s->n > 0;
 }
 
-static bool find_table(const struct sf_elf_file *f, uint32_t type, struct sf_elf_section *table,
-                       struct sf_elf_section *names)
+static bool elf_symbols_find_table(const struct sf_elf_file *f, uint32_t type,
+                                   struct sf_elf_section *table, struct sf_elf_section *names)
 {
     for (uint32_t i = 0; i < f->n_sections; i++) {
         if (sf_elf_file_section(f, i, table) && table->type == type &&
@@ -100,7 +101,8 @@ bool sf_elf_symbols_read(struct sf_elf_symbols *s, const struct sf_elf_file *f, 
     *s = (struct sf_elf_symbols){0};
     for (int i = 0; i < 2; i++) {
         struct sf_elf_section table, names;
-        if (find_table(f, types[i], &table, &names) && read_table(s, &table, &names, at, n))
+        if (elf_symbols_find_table(f, types[i], &table, &names) &&
+            elf_symbols_read_table(s, &table, &names, at, n))
             return true;
         sf_elf_symbols_done(s);
     }
@@ -110,7 +112,7 @@ bool sf_elf_symbols_read(struct sf_elf_symbols *s, const struct sf_elf_file *f, 
 bool sf_elf_symbols_has_all(const struct sf_elf_file *f)
 {
     struct sf_elf_section table, names;
-    return find_table(f, SHT_SYMTAB, &table, &names);
+    return elf_symbols_find_table(f, SHT_SYMTAB, &table, &names);
 }
 
 void sf_elf_symbols_done(struct sf_elf_symbols *s)
@@ -119,7 +121,7 @@ void sf_elf_symbols_done(struct sf_elf_symbols *s)
     *s = (struct sf_elf_symbols){0};
 }
 
-static sf_str name_of(const struct sf_elf_symbols *s, const struct sf_elf_symbol *one)
+static sf_str elf_symbols_name_of(const struct sf_elf_symbols *s, const struct sf_elf_symbol *one)
 {
     size_t most = s->names.len - one->name;
     return sf_file_pages_text(s->names.p + one->name,
@@ -158,7 +160,7 @@ sf_str sf_elf_symbols_find(const struct sf_elf_symbols *s, uint64_t at, struct s
         const struct sf_elf_symbol *one = &list[lo - 1];
         if (best.len > 0 && one->at != out->at)
             break;
-        sf_str name = at - one->at < one->len ? name_of(s, one) : SF_STR_NONE;
+        sf_str name = at - one->at < one->len ? elf_symbols_name_of(s, one) : SF_STR_NONE;
         if (name.len > 0 && (best.len == 0 || is_plainer(name, best))) {
             *out = *one;
             best = name;

@@ -11,13 +11,13 @@ enum {
     WINDOW_LOG = 24, /* 16 MiB: a frame that requests more is not a linker's */
 };
 
-static void *give(void *arg, size_t size)
+static void *elf_unzstd_give(void *arg, size_t size)
 {
     (void)arg;
     return sf_heap_new(size);
 }
 
-static void take_back(void *arg, void *p)
+static void elf_unzstd_take_back(void *arg, void *p)
 {
     (void)arg;
     sf_heap_free(p);
@@ -25,7 +25,8 @@ static void take_back(void *arg, void *p)
 
 bool sf_elf_unzstd_all(sf_bytes in, uint8_t *out, size_t len)
 {
-    ZSTD_DCtx *z = ZSTD_createDCtx_advanced((ZSTD_customMem){give, take_back, NULL});
+    ZSTD_DCtx *z = ZSTD_createDCtx_advanced(
+        (ZSTD_customMem){elf_unzstd_give, elf_unzstd_take_back, NULL});
     ZSTD_outBuffer to = {out, len, 0};
     size_t left = 1; /* of the frame, as far as zstd knows; 0: it is whole */
     bool ok = z && !ZSTD_isError(ZSTD_DCtx_setParameter(z, ZSTD_d_windowLogMax, WINDOW_LOG));

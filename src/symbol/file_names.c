@@ -41,7 +41,7 @@ static void add_clean(struct sf_buf *out, sf_str s)
     }
 }
 
-static void add_name(struct asking *a, sf_str name)
+static void file_names_add_name(struct asking *a, sf_str name)
 {
     struct sf_buf people = {0};
     if (!name.len)
@@ -61,7 +61,8 @@ static void take_start(struct asking *a, const struct pair *p)
     a->take(a->arg, p->off, &named);
 }
 
-static void take_lines(void *arg, uint32_t query, const struct sf_symbol_line *lines, unsigned n)
+static void file_names_take_lines(void *arg, uint32_t query, const struct sf_symbol_line *lines,
+                                  unsigned n)
 {
     struct asking *a = arg;
     struct sf_named_line out[SF_SYMBOL_LINES_MAX];
@@ -72,7 +73,7 @@ static void take_lines(void *arg, uint32_t query, const struct sf_symbol_line *l
     }
     sf_buf_reset(&a->text);
     for (unsigned i = 0; i < n; i++) {
-        add_name(a, lines[i].name);
+        file_names_add_name(a, lines[i].name);
         ends[2 * i] = a->text.len;
         add_clean(&a->text, lines[i].file);
         ends[2 * i + 1] = a->text.len;
@@ -127,7 +128,7 @@ static bool find_in(struct sf_elf_file *f, struct sf_elf_file *apart,
         (void)(sf_elf_layout_read(&a->layout, f) || sf_elf_layout_read(&a->layout, apart));
         (void)sf_elf_starts_read(&a->starts, f);
         n_in = place_all(a, offs, n, pairs, at);
-        ok = sf_module_symbols_find_open(f, apart, more, at, n_in, take_lines, a);
+        ok = sf_module_symbols_find_open(f, apart, more, at, n_in, file_names_take_lines, a);
     }
     sf_demangler_free(a->demangler);
     sf_buf_done(&a->text);

@@ -19,7 +19,7 @@ static size_t n_pages(const struct sf_file_pages *f)
     return (f->len + PAGE - 1) / PAGE;
 }
 
-static bool has(const struct sf_file_pages *f, size_t page)
+static bool file_pages_has(const struct sf_file_pages *f, size_t page)
 {
     return f->have[page / 8] >> page % 8 & 1;
 }
@@ -69,7 +69,7 @@ bool sf_file_pages_open(struct sf_file_pages *f, const char *path)
     return true;
 }
 
-static void forget(struct sf_file_pages *f)
+static void file_pages_forget(struct sf_file_pages *f)
 {
     size_t len = n_pages(f) / 8 + 1;
     for (size_t i = 0; i < len; i++)
@@ -86,7 +86,7 @@ void sf_file_pages_close(struct sf_file_pages *f)
         at = &(*at)->next;
     if (*at)
         *at = f->next;
-    forget(f);
+    file_pages_forget(f);
     munmap(f->base, f->len);
     if (is_still_it(f))
         close(f->fd);
@@ -100,7 +100,7 @@ void sf_file_pages_trim(void)
         return;
     for (struct sf_file_pages *f = sf_file_pages_open_ones; f; f = f->next) {
         madvise(f->base, f->len, MADV_DONTNEED);
-        forget(f);
+        file_pages_forget(f);
     }
 }
 
@@ -119,7 +119,7 @@ const uint8_t *sf_file_pages_check(const uint8_t *at, const uint8_t *end)
     if (!f)
         return end;
     n = n_pages(f);
-    for (page = (size_t)(at - f->base) / PAGE; page < n && has(f, page); page++) {
+    for (page = (size_t)(at - f->base) / PAGE; page < n && file_pages_has(f, page); page++) {
         if (f->base + (page + 1) * PAGE >= end)
             return end;
     }
@@ -149,9 +149,9 @@ static void read_pages(struct sf_file_pages *f, size_t from, size_t to)
 static size_t read_until(const struct sf_file_pages *f, size_t from, size_t to)
 {
     size_t n = n_pages(f), until = from + 1;
-    if (from && has(f, from - 1))
+    if (from && file_pages_has(f, from - 1))
         to = from + AHEAD > to ? from + AHEAD : to;
-    while (until < to && until < n && !has(f, until))
+    while (until < to && until < n && !file_pages_has(f, until))
         until++;
     return until;
 }
@@ -168,9 +168,9 @@ const uint8_t *sf_file_pages_need(const uint8_t *at, size_t n, const uint8_t *en
         return NULL;
     last = ((size_t)(at - f->base) + n - 1) / PAGE;
     for (page = (size_t)(at - f->base) / PAGE; page <= last && ok;) {
-        if (!has(f, page))
+        if (!file_pages_has(f, page))
             read_pages(f, page, read_until(f, page, last + 1));
-        ok = has(f, page++);
+        ok = file_pages_has(f, page++);
     }
     errno = saved;
     return ok ? sf_file_pages_check(at, end) : NULL;

@@ -35,7 +35,8 @@ static bool is_better(sf_str symbol, sf_str theirs)
            !memchr(symbol.p, '.', symbol.len);
 }
 
-static void take_lines(void *arg, uint32_t query, const struct sf_symbol_line *lines, unsigned n)
+static void module_symbols_take_lines(void *arg, uint32_t query, const struct sf_symbol_line *lines,
+                                      unsigned n)
 {
     struct asking *a = arg;
     struct sf_elf_symbol symbol = {0};
@@ -91,9 +92,10 @@ static bool open_info(struct sf_debug_info *info, const struct sf_elf_file *f, c
     return false;
 }
 
-static bool find(const struct sf_elf_file *f, const char *path, struct sf_elf_file *apart,
-                 const struct sf_debug_more *more, const uint64_t *at, uint32_t n,
-                 sf_symbol_taker *take, void *arg, bool *is_cut)
+static bool module_symbols_find(const struct sf_elf_file *f, const char *path,
+                                struct sf_elf_file *apart, const struct sf_debug_more *more,
+                                const uint64_t *at, uint32_t n, sf_symbol_taker *take, void *arg,
+                                bool *is_cut)
 {
     struct sf_elf_symbols symbols;
     struct sf_debug_info *info = sf_heap_new(sizeof(*info));
@@ -105,7 +107,7 @@ static bool find(const struct sf_elf_file *f, const char *path, struct sf_elf_fi
         if (!sf_elf_symbols_read(&symbols, apart, at, n))
             sf_elf_symbols_read(&symbols, f, at, n);
         if (has_info)
-            sf_debug_info_find(info, at, n, take_lines, &a);
+            sf_debug_info_find(info, at, n, module_symbols_take_lines, &a);
         take_names(&a, n);
         if (is_cut)
             *is_cut = info->is_cut;
@@ -138,7 +140,7 @@ bool sf_module_symbols_find(const char *path, sf_bytes build_id, const struct sf
     struct sf_elf_file f, apart = {0};
     bool ok = (open_same(&f, path, build_id, false) ||
                (build_id.len && open_same(&f, "/proc/self/exe", build_id, true))) &&
-              find(&f, path, &apart, more, at, n, take, arg, is_cut);
+              module_symbols_find(&f, path, &apart, more, at, n, take, arg, is_cut);
     sf_elf_file_close(&apart);
     sf_elf_file_close(&f);
     return ok;
@@ -149,12 +151,12 @@ bool sf_module_symbols_find_in(sf_bytes image, const uint64_t *at, uint32_t n,
 {
     struct sf_elf_file f, none = {0};
     return sf_elf_file_init(&f, image) &&
-           find(&f, NULL, &none, &sf_module_symbols_inside, at, n, take, arg, NULL);
+           module_symbols_find(&f, NULL, &none, &sf_module_symbols_inside, at, n, take, arg, NULL);
 }
 
 bool sf_module_symbols_find_open(const struct sf_elf_file *f, struct sf_elf_file *apart,
                                  const struct sf_debug_more *more, const uint64_t *at, uint32_t n,
                                  sf_symbol_taker *take, void *arg)
 {
-    return find(f, NULL, apart, more, at, n, take, arg, NULL);
+    return module_symbols_find(f, NULL, apart, more, at, n, take, arg, NULL);
 }

@@ -28,7 +28,7 @@ size_t sf_name_cache_module_memory(const struct sf_name_module *m)
            m->cap_texts * sizeof(*m->texts) + m->text.cap;
 }
 
-static bool has_room(const struct sf_name_module *m)
+static bool name_cache_has_room(const struct sf_name_module *m)
 {
     return sf_name_cache_module_memory(m) < SF_LIMIT_SYMBOL_MODULE_LEN;
 }
@@ -45,7 +45,8 @@ struct sf_name_place *sf_name_cache_module_place(struct sf_name_module *m, uint6
         if (m->places[at].off == off)
             return &m->places[at];
     }
-    if (!can_make || !has_room(m) || !sf_list_room(&m->places, m->n_places, &m->cap_places, 64))
+    if (!can_make || !name_cache_has_room(m) ||
+        !sf_list_room(&m->places, m->n_places, &m->cap_places, 64))
         return NULL;
     sf_table_keep(&m->place_at, &lookup, m->n_places);
     m->places[m->n_places] = (struct sf_name_place){.off = off};
@@ -53,12 +54,12 @@ struct sf_name_place *sf_name_cache_module_place(struct sf_name_module *m, uint6
     return &m->places[m->n_places++];
 }
 
-static sf_str text_at(const struct sf_name_module *m, uint32_t place)
+static sf_str name_cache_text_at(const struct sf_name_module *m, uint32_t place)
 {
     return sf_str_part(sf_buf_str(&m->text), m->texts[place].at, m->texts[place].len);
 }
 
-static bool keep_text(struct sf_name_module *m, sf_str s, uint32_t *out)
+static bool name_cache_keep_text(struct sf_name_module *m, sf_str s, uint32_t *out)
 {
     struct sf_table_lookup lookup;
     uint32_t at;
@@ -66,12 +67,12 @@ static bool keep_text(struct sf_name_module *m, sf_str s, uint32_t *out)
         return false;
     lookup = sf_table_lookup(&m->text_at, sf_key_str(s));
     while (sf_table_next(&lookup, &at)) {
-        if (sf_str_eq(text_at(m, at), s)) {
+        if (sf_str_eq(name_cache_text_at(m, at), s)) {
             *out = at;
             return true;
         }
     }
-    if (!has_room(m) || !sf_list_room(&m->texts, m->n_texts, &m->cap_texts, 64) ||
+    if (!name_cache_has_room(m) || !sf_list_room(&m->texts, m->n_texts, &m->cap_texts, 64) ||
         !sf_buf_reserve(&m->text, s.len))
         return false;
     m->texts[m->n_texts] = (struct sf_name_text){(uint32_t)m->text.len, (uint32_t)s.len};
@@ -84,7 +85,8 @@ static bool keep_text(struct sf_name_module *m, sf_str s, uint32_t *out)
 static bool keep_line(struct sf_name_module *m, const struct sf_named_line *l)
 {
     struct sf_name_line one = {.line = l->line};
-    if (!keep_text(m, l->function, &one.function) || !keep_text(m, l->file, &one.file) ||
+    if (!name_cache_keep_text(m, l->function, &one.function) ||
+        !name_cache_keep_text(m, l->file, &one.file) ||
         !sf_list_room(&m->lines, m->n_lines, &m->cap_lines, 64))
         return false;
     m->lines[m->n_lines++] = one;
@@ -122,8 +124,8 @@ bool sf_name_cache_module_get(const struct sf_name_module *m, const struct sf_na
     for (uint32_t i = 0; i < p->n_lines; i++) {
         const struct sf_name_line *from = &m->lines[p->first_line + i];
         lines[i].line = from->line;
-        if (!sf_arena_copy(req, text_at(m, from->function), &lines[i].function) ||
-            !sf_arena_copy(req, text_at(m, from->file), &lines[i].file))
+        if (!sf_arena_copy(req, name_cache_text_at(m, from->function), &lines[i].function) ||
+            !sf_arena_copy(req, name_cache_text_at(m, from->file), &lines[i].file))
             return false;
     }
     *out = (struct sf_named){lines, p->n_lines, p->start_off};
@@ -132,7 +134,7 @@ bool sf_name_cache_module_get(const struct sf_name_module *m, const struct sf_na
 
 /* ---- all of them ---- */
 
-static uint64_t key_of(uint32_t owner, const struct sf_symbol_id *id)
+static uint64_t name_cache_key_of(uint32_t owner, const struct sf_symbol_id *id)
 {
     return sf_key_mix(sf_key_str(sf_str_from(id->hex)), owner);
 }
@@ -152,7 +154,7 @@ static void link_newest(struct sf_name_cache *c, struct sf_name_module *m)
 }
 
 /* Places move when one goes: the table is made again. Thousands at most, and rarely. */
-static void drop(struct sf_name_cache *c, struct sf_name_module *m)
+static void name_cache_drop(struct sf_name_cache *c, struct sf_name_module *m)
 {
     uint32_t n = 0;
     unlink_module(c, m);
@@ -164,7 +166,7 @@ static void drop(struct sf_name_cache *c, struct sf_name_module *m)
     sf_table_clear(&c->at);
     for (uint32_t i = 0; i < n; i++) {
         struct sf_table_lookup lookup = sf_table_lookup(
-            &c->at, key_of(c->modules[i]->owner, &c->modules[i]->id));
+            &c->at, name_cache_key_of(c->modules[i]->owner, &c->modules[i]->id));
         uint32_t at;
         while (sf_table_next(&lookup, &at))
             ;
@@ -193,14 +195,14 @@ static struct sf_name_module *oldest_idle(const struct sf_name_cache *c)
     return m;
 }
 
-static struct sf_name_module *make(struct sf_name_cache *c, uint32_t owner,
-                                   const struct sf_symbol_id *id)
+static struct sf_name_module *name_cache_make(struct sf_name_cache *c, uint32_t owner,
+                                              const struct sf_symbol_id *id)
 {
     struct sf_name_module *m, *old = c->n < SF_LIMIT_SYMBOL_MODULES ? NULL : oldest_idle(c);
     struct sf_table_lookup lookup;
     uint32_t at;
     if (old)
-        drop(c, old);
+        name_cache_drop(c, old);
     m = c->n < SF_LIMIT_SYMBOL_MODULES ? sf_heap_new(sizeof(*m)) : NULL;
     if (!m || !sf_table_more(&c->at) || !sf_list_room(&c->modules, c->n, &c->cap, 64)) {
         sf_heap_free(m);
@@ -208,7 +210,7 @@ static struct sf_name_module *make(struct sf_name_cache *c, uint32_t owner,
     }
     m->owner = owner;
     m->id = *id;
-    lookup = sf_table_lookup(&c->at, key_of(owner, id));
+    lookup = sf_table_lookup(&c->at, name_cache_key_of(owner, id));
     while (sf_table_next(&lookup, &at))
         ;
     sf_table_keep(&c->at, &lookup, c->n);
@@ -224,7 +226,7 @@ struct sf_name_module *sf_name_cache_module(struct sf_name_cache *c, uint32_t ow
     uint32_t at;
     if (!sf_table_more(&c->at))
         return NULL;
-    lookup = sf_table_lookup(&c->at, key_of(owner, id));
+    lookup = sf_table_lookup(&c->at, name_cache_key_of(owner, id));
     while (!m && sf_table_next(&lookup, &at)) {
         if (c->modules[at]->owner == owner && !strcmp(c->modules[at]->id.hex, id->hex))
             m = c->modules[at];
@@ -232,7 +234,7 @@ struct sf_name_module *sf_name_cache_module(struct sf_name_cache *c, uint32_t ow
     if (m)
         unlink_module(c, m);
     else if (can_make)
-        m = make(c, owner, id);
+        m = name_cache_make(c, owner, id);
     if (m)
         link_newest(c, m);
     return m;
@@ -242,14 +244,14 @@ void sf_name_cache_forget(struct sf_name_cache *c, uint32_t owner, const struct 
 {
     struct sf_name_module *m = sf_name_cache_module(c, owner, id, false);
     if (m)
-        drop(c, m);
+        name_cache_drop(c, m);
 }
 
 void sf_name_cache_forget_sharing(struct sf_name_cache *c, const struct sf_symbol_id *id)
 {
     for (uint32_t i = c->n; i-- > 0;) {
         if (!strcmp(c->modules[i]->shared_id.hex, id->hex))
-            drop(c, c->modules[i]);
+            name_cache_drop(c, c->modules[i]);
     }
 }
 
@@ -270,6 +272,6 @@ void sf_name_cache_trim(struct sf_name_cache *c)
         all += sf_name_cache_module_memory(c->modules[i]);
     while (all > max && (m = oldest_idle(c)) && m != c->newest) {
         all -= sf_name_cache_module_memory(m);
-        drop(c, m);
+        name_cache_drop(c, m);
     }
 }

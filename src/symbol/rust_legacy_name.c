@@ -22,7 +22,7 @@ static bool is_hash(sf_str s)
 }
 
 /* "$u7e$": a character by its number. */
-static bool print_numbered(sf_str code, struct sf_buf *out)
+static bool rust_legacy_name_print_numbered(sf_str code, struct sf_buf *out)
 {
     uint32_t v = 0;
     if (code.len < 2 || code.len > 7 || code.p[0] != 'u')
@@ -48,7 +48,7 @@ static bool print_escape(sf_str code, struct sf_buf *out)
             return true;
         }
     }
-    return print_numbered(code, out);
+    return rust_legacy_name_print_numbered(code, out);
 }
 
 static bool print_segment(sf_str s, struct sf_buf *out)

@@ -23,32 +23,32 @@ struct reader {
     bool has_failed;
 };
 
-static bool print_path(struct reader *r, bool is_value);
+static bool rust_name_print_path(struct reader *r, bool is_value);
 static void print_type(struct reader *r);
 static void print_const(struct reader *r);
 
-static void fault(struct reader *r)
+static void rust_name_fault(struct reader *r)
 {
     r->has_failed = true;
     r->at = r->text.len;
 }
 
-static void put(struct reader *r, const char *text, size_t len)
+static void rust_name_put(struct reader *r, const char *text, size_t len)
 {
     if (r->is_silent || r->has_failed)
         return;
     if (len > SF_DEMANGLE_MAX_LEN || r->out->len - r->from > SF_DEMANGLE_MAX_LEN - len)
-        fault(r);
+        rust_name_fault(r);
     else
         sf_buf_add(r->out, text, len);
 }
 
-static void say(struct reader *r, const char *text)
+static void rust_name_say(struct reader *r, const char *text)
 {
-    put(r, text, strlen(text));
+    rust_name_put(r, text, strlen(text));
 }
 
-static void say_number(struct reader *r, uint64_t v)
+static void rust_name_say_number(struct reader *r, uint64_t v)
 {
     char digits[20];
     size_t at = sizeof(digits);
@@ -56,36 +56,36 @@ static void say_number(struct reader *r, uint64_t v)
         digits[--at] = (char)('0' + v % 10);
         v /= 10;
     } while (v);
-    put(r, digits + at, sizeof(digits) - at);
+    rust_name_put(r, digits + at, sizeof(digits) - at);
 }
 
-static char peek(const struct reader *r)
+static char rust_name_peek(const struct reader *r)
 {
     return r->at < r->text.len ? r->text.p[r->at] : 0;
 }
 
 static bool eat(struct reader *r, char c)
 {
-    if (!c || peek(r) != c)
+    if (!c || rust_name_peek(r) != c)
         return false;
     r->at++;
     return true;
 }
 
-static char take(struct reader *r)
+static char rust_name_take(struct reader *r)
 {
-    char c = peek(r);
+    char c = rust_name_peek(r);
     if (c)
         r->at++;
     else
-        fault(r);
+        rust_name_fault(r);
     return c;
 }
 
-static bool enter(struct reader *r)
+static bool rust_name_enter(struct reader *r)
 {
     if (++r->depth > MAX_DEPTH || ++r->steps > MAX_STEPS)
-        fault(r);
+        rust_name_fault(r);
     return !r->has_failed;
 }
 
@@ -96,13 +96,13 @@ static uint64_t base_62(struct reader *r)
     if (eat(r, '_'))
         return 0;
     while (!r->has_failed && !eat(r, '_')) {
-        char c = take(r);
+        char c = rust_name_take(r);
         uint64_t digit = c >= '0' && c <= '9'   ? (uint64_t)(c - '0')
                          : c >= 'a' && c <= 'z' ? (uint64_t)(c - 'a' + 10)
                          : c >= 'A' && c <= 'Z' ? (uint64_t)(c - 'A' + 36)
                                                 : 62;
         if (digit > 61 || __builtin_mul_overflow(v, 62, &v) || __builtin_add_overflow(v, digit, &v))
-            fault(r);
+            rust_name_fault(r);
     }
     return sf_add_sat_u64(v, 1);
 }
@@ -121,15 +121,15 @@ static struct ident read_ident(struct reader *r)
 {
     struct ident id = {.is_punycode = eat(r, 'u')};
     size_t len = 0;
-    if (peek(r) < '0' || peek(r) > '9')
-        fault(r);
+    if (rust_name_peek(r) < '0' || rust_name_peek(r) > '9')
+        rust_name_fault(r);
     if (!eat(r, '0')) {
-        while (peek(r) >= '0' && peek(r) <= '9' && len < r->text.len)
-            len = len * 10 + (size_t)(take(r) - '0');
+        while (rust_name_peek(r) >= '0' && rust_name_peek(r) <= '9' && len < r->text.len)
+            len = len * 10 + (size_t)(rust_name_take(r) - '0');
     }
     eat(r, '_');
     if (len > r->text.len - r->at) {
-        fault(r);
+        rust_name_fault(r);
         return id;
     }
     id.text = (sf_str){r->text.p + r->at, len};
@@ -140,9 +140,9 @@ static struct ident read_ident(struct reader *r)
 static void print_ident(struct reader *r, struct ident id)
 {
     if (!id.is_punycode)
-        put(r, id.text.p, id.text.len);
+        rust_name_put(r, id.text.p, id.text.len);
     else if (!r->is_silent && !r->has_failed && !sf_punycode_print(id.text, r->out))
-        fault(r);
+        rust_name_fault(r);
 }
 
 /* Numbers count from the binder outwards: 0 is none in particular. */
@@ -150,17 +150,17 @@ static void print_lifetime(struct reader *r, uint64_t number)
 {
     uint64_t depth = r->n_bound - number;
     char letter[1];
-    say(r, "'");
+    rust_name_say(r, "'");
     if (!number) {
-        say(r, "_");
+        rust_name_say(r, "_");
     } else if (number > r->n_bound) {
-        fault(r);
+        rust_name_fault(r);
     } else if (depth < 26) {
         letter[0] = (char)('a' + depth);
-        put(r, letter, 1);
+        rust_name_put(r, letter, 1);
     } else {
-        say(r, "z");
-        say_number(r, depth - 26 + 1);
+        rust_name_say(r, "z");
+        rust_name_say_number(r, depth - 26 + 1);
     }
 }
 
@@ -171,17 +171,17 @@ static uint32_t print_binder(struct reader *r)
     if (!n || r->has_failed)
         return 0;
     if (n > 64) {
-        fault(r);
+        rust_name_fault(r);
         return 0;
     }
-    say(r, "for<");
+    rust_name_say(r, "for<");
     for (uint64_t i = 0; i < n; i++) {
         if (i)
-            say(r, ", ");
+            rust_name_say(r, ", ");
         r->n_bound++;
         print_lifetime(r, 1);
     }
-    say(r, "> ");
+    rust_name_say(r, "> ");
     return (uint32_t)n;
 }
 
@@ -191,7 +191,7 @@ static size_t back_reference(struct reader *r)
     size_t here = r->at - 1;
     uint64_t to = base_62(r);
     if (to >= here) {
-        fault(r);
+        rust_name_fault(r);
         return SIZE_MAX;
     }
     return (size_t)to;
@@ -213,44 +213,44 @@ static void print_generic_args(struct reader *r)
 {
     for (bool is_first = true; !r->has_failed && !eat(r, 'E'); is_first = false) {
         if (!is_first)
-            say(r, ", ");
+            rust_name_say(r, ", ");
         print_generic_arg(r);
     }
 }
 
 static void print_nested(struct reader *r, bool is_value)
 {
-    char space = take(r);
+    char space = rust_name_take(r);
     struct ident id;
     uint64_t number;
-    print_path(r, is_value);
+    rust_name_print_path(r, is_value);
     number = tagged(r, 's');
     id = read_ident(r);
     if (space >= 'a' && space <= 'z') {
         if (id.text.len) {
-            say(r, "::");
+            rust_name_say(r, "::");
             print_ident(r, id);
         }
         return;
     }
     if (space < 'A' || space > 'Z') {
-        fault(r);
+        rust_name_fault(r);
         return;
     }
-    say(r, "::{");
+    rust_name_say(r, "::{");
     if (space == 'C')
-        say(r, "closure");
+        rust_name_say(r, "closure");
     else if (space == 'S')
-        say(r, "shim");
+        rust_name_say(r, "shim");
     else
-        put(r, &space, 1);
+        rust_name_put(r, &space, 1);
     if (id.text.len) {
-        say(r, ":");
+        rust_name_say(r, ":");
         print_ident(r, id);
     }
-    say(r, "#");
-    say_number(r, number);
-    say(r, "}");
+    rust_name_say(r, "#");
+    rust_name_say_number(r, number);
+    rust_name_say(r, "}");
 }
 
 /* <T> and <T as Trait>; where the impl stands is read and not given. */
@@ -260,16 +260,16 @@ static void print_impl(struct reader *r, char tag)
     if (tag != 'Y') {
         tagged(r, 's');
         r->is_silent = true;
-        print_path(r, false);
+        rust_name_print_path(r, false);
         r->is_silent = was_silent;
     }
-    say(r, "<");
+    rust_name_say(r, "<");
     print_type(r);
     if (tag != 'M') {
-        say(r, " as ");
-        print_path(r, false);
+        rust_name_say(r, " as ");
+        rust_name_print_path(r, false);
     }
-    say(r, ">");
+    rust_name_say(r, ">");
 }
 
 static void print_crate(struct reader *r)
@@ -281,7 +281,7 @@ static void print_crate(struct reader *r)
 /* True: it ends in arguments whose list is still open, when queried for (see print_dyn_trait). */
 static bool print_open_path(struct reader *r, bool is_value, bool may_stay_open)
 {
-    char tag = take(r);
+    char tag = rust_name_take(r);
     bool is_open = false;
     size_t back;
     switch (tag) {
@@ -291,32 +291,32 @@ static bool print_open_path(struct reader *r, bool is_value, bool may_stay_open)
     case 'X':
     case 'Y': print_impl(r, tag); break;
     case 'I':
-        print_path(r, is_value);
-        say(r, is_value ? "::<" : "<");
+        rust_name_print_path(r, is_value);
+        rust_name_say(r, is_value ? "::<" : "<");
         print_generic_args(r);
         is_open = may_stay_open;
         if (!is_open)
-            say(r, ">");
+            rust_name_say(r, ">");
         break;
     case 'B':
         back = back_reference(r);
         if (back != SIZE_MAX && !r->is_silent) {
             size_t here = r->at;
             r->at = back;
-            if (enter(r))
+            if (rust_name_enter(r))
                 is_open = print_open_path(r, is_value, may_stay_open);
             r->depth--;
             r->at = r->has_failed ? r->text.len : here;
         }
         break;
-    default: fault(r); break;
+    default: rust_name_fault(r); break;
     }
     return is_open;
 }
 
-static bool print_path(struct reader *r, bool is_value)
+static bool rust_name_print_path(struct reader *r, bool is_value)
 {
-    if (enter(r))
+    if (rust_name_enter(r))
         print_open_path(r, is_value, false);
     r->depth--;
     return !r->has_failed;
@@ -339,13 +339,13 @@ static const char *basic_type(char tag)
 static void print_tuple(struct reader *r)
 {
     uint32_t n = 0;
-    say(r, "(");
+    rust_name_say(r, "(");
     for (; !r->has_failed && !eat(r, 'E'); n++) {
         if (n)
-            say(r, ", ");
+            rust_name_say(r, ", ");
         print_type(r);
     }
-    say(r, n == 1 ? ",)" : ")");
+    rust_name_say(r, n == 1 ? ",)" : ")");
 }
 
 static void print_fn(struct reader *r)
@@ -353,27 +353,27 @@ static void print_fn(struct reader *r)
     uint32_t n = print_binder(r);
     bool is_first = true;
     if (eat(r, 'U'))
-        say(r, "unsafe ");
+        rust_name_say(r, "unsafe ");
     if (eat(r, 'K')) {
-        say(r, "extern \"");
+        rust_name_say(r, "extern \"");
         if (eat(r, 'C')) {
-            say(r, "C");
+            rust_name_say(r, "C");
         } else {
             struct ident abi = read_ident(r);
             for (size_t i = 0; i < abi.text.len; i++)
-                put(r, abi.text.p[i] == '_' ? "-" : &abi.text.p[i], 1);
+                rust_name_put(r, abi.text.p[i] == '_' ? "-" : &abi.text.p[i], 1);
         }
-        say(r, "\" ");
+        rust_name_say(r, "\" ");
     }
-    say(r, "fn(");
+    rust_name_say(r, "fn(");
     for (; !r->has_failed && !eat(r, 'E'); is_first = false) {
         if (!is_first)
-            say(r, ", ");
+            rust_name_say(r, ", ");
         print_type(r);
     }
-    say(r, ")");
+    rust_name_say(r, ")");
     if (!eat(r, 'u')) {
-        say(r, " -> ");
+        rust_name_say(r, " -> ");
         print_type(r);
     }
     r->n_bound -= n;
@@ -383,39 +383,39 @@ static void print_fn(struct reader *r)
 static void print_dyn_trait(struct reader *r)
 {
     bool is_open = false;
-    if (enter(r))
+    if (rust_name_enter(r))
         is_open = print_open_path(r, false, true);
     r->depth--;
     while (!r->has_failed && eat(r, 'p')) {
-        say(r, is_open ? ", " : "<");
+        rust_name_say(r, is_open ? ", " : "<");
         is_open = true;
         print_ident(r, read_ident(r));
-        say(r, " = ");
+        rust_name_say(r, " = ");
         print_type(r);
     }
     if (is_open)
-        say(r, ">");
+        rust_name_say(r, ">");
 }
 
 static void print_dyn(struct reader *r)
 {
     uint32_t n;
     uint64_t lifetime;
-    say(r, "dyn ");
+    rust_name_say(r, "dyn ");
     n = print_binder(r);
     for (bool is_first = true; !r->has_failed && !eat(r, 'E'); is_first = false) {
         if (!is_first)
-            say(r, " + ");
+            rust_name_say(r, " + ");
         print_dyn_trait(r);
     }
     r->n_bound -= n;
     if (!eat(r, 'L')) {
-        fault(r);
+        rust_name_fault(r);
         return;
     }
     lifetime = base_62(r);
     if (lifetime) {
-        say(r, " + ");
+        rust_name_say(r, " + ");
         print_lifetime(r, lifetime);
     }
 }
@@ -423,25 +423,25 @@ static void print_dyn(struct reader *r)
 static void print_reference(struct reader *r, char tag)
 {
     uint64_t lifetime = eat(r, 'L') ? base_62(r) : 0;
-    say(r, "&");
+    rust_name_say(r, "&");
     if (lifetime) {
         print_lifetime(r, lifetime);
-        say(r, " ");
+        rust_name_say(r, " ");
     }
     if (tag == 'Q')
-        say(r, "mut ");
+        rust_name_say(r, "mut ");
     print_type(r);
 }
 
 static void print_array(struct reader *r, char tag)
 {
-    say(r, "[");
+    rust_name_say(r, "[");
     print_type(r);
     if (tag == 'A') {
-        say(r, "; ");
+        rust_name_say(r, "; ");
         print_const(r);
     }
-    say(r, "]");
+    rust_name_say(r, "]");
 }
 
 /* Reads a part again at an earlier place. */
@@ -461,11 +461,11 @@ static void print_compound_type(struct reader *r, char tag)
     case 'R':
     case 'Q': print_reference(r, tag); break;
     case 'P':
-        say(r, "*const ");
+        rust_name_say(r, "*const ");
         print_type(r);
         break;
     case 'O':
-        say(r, "*mut ");
+        rust_name_say(r, "*mut ");
         print_type(r);
         break;
     case 'A':
@@ -476,7 +476,7 @@ static void print_compound_type(struct reader *r, char tag)
     case 'B': again(r, print_type); break;
     default:
         r->at--; /* a path; its own tag */
-        print_path(r, false);
+        rust_name_print_path(r, false);
         break;
     }
 }
@@ -485,11 +485,11 @@ static void print_type(struct reader *r)
 {
     char tag;
     const char *basic;
-    if (enter(r)) {
-        tag = take(r);
+    if (rust_name_enter(r)) {
+        tag = rust_name_take(r);
         basic = basic_type(tag);
         if (basic)
-            say(r, basic);
+            rust_name_say(r, basic);
         else if (!r->has_failed)
             print_compound_type(r, tag);
     }
@@ -501,10 +501,10 @@ static void print_type(struct reader *r)
 static sf_str hex_digits(struct reader *r)
 {
     size_t from = r->at;
-    while (sf_hex_digit(peek(r)) >= 0)
+    while (sf_hex_digit(rust_name_peek(r)) >= 0)
         r->at++;
     if (!eat(r, '_')) {
-        fault(r);
+        rust_name_fault(r);
         return SF_STR_NONE;
     }
     return (sf_str){r->text.p + from, r->at - 1 - from};
@@ -516,24 +516,24 @@ static void print_integer(struct reader *r)
     sf_str hex = hex_digits(r);
     uint64_t v = 0;
     if (is_minus)
-        say(r, "-");
+        rust_name_say(r, "-");
     if (hex.len > 16) {
-        say(r, "0x");
-        put(r, hex.p, hex.len);
+        rust_name_say(r, "0x");
+        rust_name_put(r, hex.p, hex.len);
         return;
     }
     for (size_t i = 0; i < hex.len; i++)
         v = v << 4 | (uint64_t)sf_hex_digit(hex.p[i]);
-    say_number(r, v);
+    rust_name_say_number(r, v);
 }
 
 static void print_bool(struct reader *r)
 {
     sf_str hex = hex_digits(r);
     if (hex.len == 1 && (hex.p[0] == '0' || hex.p[0] == '1'))
-        say(r, hex.p[0] == '1' ? "true" : "false");
+        rust_name_say(r, hex.p[0] == '1' ? "true" : "false");
     else
-        fault(r);
+        rust_name_fault(r);
 }
 
 static void print_char(struct reader *r)
@@ -544,26 +544,26 @@ static void print_char(struct reader *r)
     for (size_t i = 0; i < hex.len && i < 8; i++)
         v = v << 4 | (uint32_t)sf_hex_digit(hex.p[i]);
     text[0] = (char)v;
-    say(r, "'");
+    rust_name_say(r, "'");
     if (v == '\t' || v == '\n' || v == '\r')
-        say(r, v == '\t' ? "\\t" : v == '\n' ? "\\n" : "\\r");
+        rust_name_say(r, v == '\t' ? "\\t" : v == '\n' ? "\\n" : "\\r");
     else if (v >= 0x20 && v < 0x7f)
-        put(r, text, 1);
+        rust_name_put(r, text, 1);
     else {
-        say(r, "\\u{");
-        put(r, hex.p, hex.len);
-        say(r, "}");
+        rust_name_say(r, "\\u{");
+        rust_name_put(r, hex.p, hex.len);
+        rust_name_say(r, "}");
     }
-    say(r, "'");
+    rust_name_say(r, "'");
 }
 
 static void print_const(struct reader *r)
 {
     char tag;
-    if (enter(r)) {
-        tag = take(r);
+    if (rust_name_enter(r)) {
+        tag = rust_name_take(r);
         switch (tag) {
-        case 'p': say(r, "_"); break;
+        case 'p': rust_name_say(r, "_"); break;
         case 'b': print_bool(r); break;
         case 'c': print_char(r); break;
         case 'B': again(r, print_const); break;
@@ -571,7 +571,7 @@ static void print_const(struct reader *r)
             if (tag && strchr("asxlnihtmyoj", tag))
                 print_integer(r);
             else
-                fault(r);
+                rust_name_fault(r);
             break;
         }
     }
@@ -584,14 +584,16 @@ bool sf_rust_name_print(sf_str mangled, struct sf_buf *out)
     if (!sf_str_starts(mangled, SF_STR("_R")))
         return false;
     r.text = sf_str_from_at(mangled, 2);
-    if (peek(&r) < 'A' || peek(&r) > 'Z') /* a version we do not know, or not Rust */
+    if (rust_name_peek(&r) < 'A' ||
+        rust_name_peek(&r) > 'Z') /* a version we do not know, or not Rust */
         return false;
-    print_path(&r, true);
-    if (!r.has_failed && peek(&r) >= 'A' && peek(&r) <= 'Z') { /* the crate it was made for */
+    rust_name_print_path(&r, true);
+    if (!r.has_failed && rust_name_peek(&r) >= 'A' &&
+        rust_name_peek(&r) <= 'Z') { /* the crate it was made for */
         r.is_silent = true;
-        print_path(&r, false);
+        rust_name_print_path(&r, false);
     }
-    if (!r.has_failed && (r.at == r.text.len || peek(&r) == '.') && sf_buf_ok(out))
+    if (!r.has_failed && (r.at == r.text.len || rust_name_peek(&r) == '.') && sf_buf_ok(out))
         return true;
     if (!out->err)
         out->len = r.from;

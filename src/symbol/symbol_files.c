@@ -79,8 +79,8 @@ bool sf_symbol_files_has(const struct sf_symbol_files *s, uint32_t tenant,
 
 /* ---- what is in a file ---- */
 
-static void note_unread(const struct sf_elf_section *s, uint64_t *inflated,
-                        struct sf_symbol_info *out)
+static void symbol_files_note_unread(const struct sf_elf_section *s, uint64_t *inflated,
+                                     struct sf_symbol_info *out)
 {
     Elf64_Chdr head;
     if (!(s->flags & SHF_COMPRESSED) || s->bytes.len < sizeof(head) ||
@@ -99,7 +99,7 @@ static void note_unread(const struct sf_elf_section *s, uint64_t *inflated,
 }
 
 /* A unit of -gsplit-dwarf has ranges and lines here, and its functions elsewhere. */
-static bool is_split(const struct sf_elf_file *f)
+static bool symbol_files_is_split(const struct sf_elf_file *f)
 {
     struct sf_debug_more more = {.max_inflated = SF_DEBUG_INFLATED_MAX,
                                  .unzstd = sf_elf_unzstd_all};
@@ -128,7 +128,7 @@ static void note_elsewhere(const struct sf_elf_file *f, struct sf_symbol_info *o
         snprintf(out->note, sizeof(out->note), "some names are in the file with build id %s",
                  out->shared_id.hex);
     }
-    out->is_split = is_split(f);
+    out->is_split = symbol_files_is_split(f);
     if (out->is_split)
         snprintf(out->note, sizeof(out->note),
                  "inlined calls are in .dwo files (-gsplit-dwarf): upload the .dwp file, too");
@@ -147,7 +147,7 @@ static enum sf_err inspect_split(const struct sf_elf_file *f, struct sf_symbol_i
         has_index |= sf_str_eq(s.name, SF_STR(".debug_cu_index"));
         is_compressed |= sf_str_ends(s.name, SF_STR(".dwo")) && (s.flags & SHF_COMPRESSED);
         if (sf_str_ends(s.name, SF_STR(".dwo")))
-            note_unread(&s, &(uint64_t){0}, out);
+            symbol_files_note_unread(&s, &(uint64_t){0}, out);
     }
     if (has_half && !has_index)
         return sf_fail(why, SF_ERR_INPUT,
@@ -182,7 +182,7 @@ static void inspect_sections(const struct sf_elf_file *f, struct sf_symbol_info 
         if (s.type == SHT_PROGBITS && sf_str_eq(s.name, SF_STR(".debug_info")))
             out->has_lines = true;
         if (s.type == SHT_PROGBITS && sf_str_starts(s.name, SF_STR(".debug_")))
-            note_unread(&s, &inflated, out);
+            symbol_files_note_unread(&s, &inflated, out);
         sf_file_pages_trim();
     }
     out->has_layout = sf_elf_layout_read(&layout, f);
@@ -269,7 +269,7 @@ static bool parse_name(const char *entry, struct sf_symbol_id *id, enum sf_symbo
     return false;
 }
 
-static bool see_file(void *arg, const char *entry, bool is_dir)
+static bool symbol_files_see_file(void *arg, const char *entry, bool is_dir)
 {
     struct listing *l = arg;
     struct sf_symbol_info *to;
@@ -293,7 +293,8 @@ static bool list_names(struct listing *l)
 {
     char folder[40];
     folder_name(l->tenant, folder);
-    (void)sf_dir_list(l->files->dir, folder, see_file, l, NULL); /* none yet: nothing */
+    (void)sf_dir_list(l->files->dir, folder, symbol_files_see_file, l,
+                      NULL); /* none yet: nothing */
     return !l->is_full;
 }
 
@@ -326,7 +327,7 @@ static void look_inside(const struct sf_symbol_files *s, uint32_t tenant,
     }
 }
 
-static int by_id(const void *a, const void *b)
+static int symbol_files_by_id(const void *a, const void *b)
 {
     const struct sf_symbol_info *x = a, *y = b;
     int order = strcmp(x->id.hex, y->id.hex);
@@ -346,7 +347,7 @@ enum sf_err sf_symbol_files_list(struct sf_symbol_files *s, uint32_t tenant, str
             list[i] = l.list[i];
             look_inside(s, tenant, &list[i]);
         }
-        qsort(list, l.n, sizeof(*list), by_id);
+        qsort(list, l.n, sizeof(*list), symbol_files_by_id);
         *out = list;
         *out_n = l.n;
     }
@@ -514,8 +515,8 @@ enum sf_err sf_symbol_files_verify(struct sf_dir *dir, struct sf_arena scratch,
 
 /* ---- writing ---- */
 
-static enum sf_err check_room(struct sf_symbol_files *s, uint32_t tenant, uint64_t len,
-                              struct sf_why *why)
+static enum sf_err symbol_files_check_room(struct sf_symbol_files *s, uint32_t tenant, uint64_t len,
+                                           struct sf_why *why)
 {
     struct listing l = {.files = s, .tenant = tenant};
     uint64_t all = len, free_len, disk_len, least;
@@ -551,7 +552,7 @@ static enum sf_err check_room(struct sf_symbol_files *s, uint32_t tenant, uint64
 enum sf_err sf_symbol_files_writer_begin(struct sf_symbol_writer *w, struct sf_symbol_files *s,
                                          uint32_t tenant, uint64_t len, struct sf_why *why)
 {
-    enum sf_err err = check_room(s, tenant, len, why);
+    enum sf_err err = symbol_files_check_room(s, tenant, len, why);
     if (err)
         return err;
     *w = (struct sf_symbol_writer){.files = s};

@@ -36,8 +36,8 @@ struct sf_symbolizer {
 
 /* ---- which file ---- */
 
-static bool has_any(const struct sf_symbol_files *files, uint32_t owner,
-                    const struct sf_symbol_id *id)
+static bool symbolizer_has_any(const struct sf_symbol_files *files, uint32_t owner,
+                               const struct sf_symbol_id *id)
 {
     return sf_symbol_files_has(files, owner, id, SF_SYMBOL_DEBUG) ||
            sf_symbol_files_has(files, owner, id, SF_SYMBOL_PROGRAM);
@@ -49,13 +49,13 @@ static bool find_owner(const struct sf_symbolizer *s, const uint32_t *tenants, s
                        const struct sf_symbol_id *id, uint32_t *out)
 {
     for (size_t i = 0; i < n_tenants; i++) {
-        if (has_any(&s->files, tenants[i], id)) {
+        if (symbolizer_has_any(&s->files, tenants[i], id)) {
             *out = tenants[i];
             return true;
         }
     }
     *out = SF_SYMBOL_FETCHED;
-    if (!has_any(&s->files, SF_SYMBOL_FETCHED, id))
+    if (!symbolizer_has_any(&s->files, SF_SYMBOL_FETCHED, id))
         return false;
     for (size_t i = 0; i < n_tenants; i++) {
         if (sf_symbol_files_has(&s->files, tenants[i], id, SF_SYMBOL_SPLIT)) {
@@ -143,13 +143,13 @@ static bool find_shared(struct sf_symbolizer *s, struct sf_name_module *m,
 }
 
 /* Of a busy module its owner and id do not change. */
-static void read_files(struct sf_symbolizer *s, struct sf_name_module *m, const uint64_t *offs,
-                       uint32_t n)
+static void symbolizer_read_files(struct sf_symbolizer *s, struct sf_name_module *m,
+                                  const uint64_t *offs, uint32_t n)
 {
     struct reading r = {s, m};
     char program[PATH_CAP], debug[PATH_CAP], shared[PATH_CAP], package[PATH_CAP];
     struct sf_file_names_paths paths = {program, debug, NULL, package};
-    uint32_t owner = has_any(&s->files, m->owner, &m->id) ? m->owner : SF_SYMBOL_FETCHED;
+    uint32_t owner = symbolizer_has_any(&s->files, m->owner, &m->id) ? m->owner : SF_SYMBOL_FETCHED;
     struct sf_symbol_id id;
     file_path(s, owner, &m->id, SF_SYMBOL_PROGRAM, program);
     file_path(s, owner, &m->id, SF_SYMBOL_DEBUG, debug);
@@ -181,7 +181,7 @@ static uint32_t list_unknown(const struct sf_name_module *m, uint64_t *offs)
     return n;
 }
 
-static void read_on(void *arg)
+static void symbolizer_read_on(void *arg)
 {
     struct sf_symbolizer *s = arg;
     uint64_t *offs = sf_heap_new_n(SF_LIMIT_SYMBOL_ADDRESSES, sizeof(*offs));
@@ -196,7 +196,7 @@ static void read_on(void *arg)
         m->is_busy = true;
         n = list_unknown(m, offs);
         sf_mutex_unlock(&s->lock);
-        read_files(s, m, offs, n);
+        symbolizer_read_files(s, m, offs, n);
         sf_mutex_lock(&s->lock);
         sf_name_cache_release(&s->cache, m);
         sf_condvar_wake_all(&s->found);
@@ -209,7 +209,8 @@ static void read_on(void *arg)
 
 /* The program, too, when the debug file does not say where code lies in it, or there is none: a
  * program that is not stripped, or whose unwind tables at least tell functions apart. */
-static enum sf_err fetch(struct sf_symbolizer *s, const struct sf_symbol_id *id, struct sf_why *why)
+static enum sf_err symbolizer_fetch(struct sf_symbolizer *s, const struct sf_symbol_id *id,
+                                    struct sf_why *why)
 {
     struct sf_symbol_info info;
     struct sf_why other = {0};
@@ -258,7 +259,7 @@ static void fetch_on(void *arg)
         }
         m->is_busy = true;
         sf_mutex_unlock(&s->lock);
-        err = fetch(s, &m->id, &why);
+        err = symbolizer_fetch(s, &m->id, &why);
         if (!err)
             sf_symbol_files_trim(&s->files);
         else if (err == SF_ERR_NOT_FOUND)
@@ -300,7 +301,8 @@ static uint32_t list_runs(const struct sf_symbolizer *s, const uint32_t *tenants
 }
 
 /* True: a thread has work to do. */
-static bool ask(struct sf_symbolizer *s, const struct asked *a, const struct sf_unnamed *list)
+static bool symbolizer_ask(struct sf_symbolizer *s, const struct asked *a,
+                           const struct sf_unnamed *list)
 {
     struct sf_name_module *m = a->is_good ? sf_name_cache_module(&s->cache, a->owner, &a->id, true)
                                           : NULL;
@@ -320,7 +322,7 @@ static bool ask(struct sf_symbolizer *s, const struct asked *a, const struct sf_
     return m->n_unknown > 0 || is_shared_coming(s, m);
 }
 
-static bool is_waiting(struct sf_symbolizer *s, const struct asked *runs, uint32_t n)
+static bool symbolizer_is_waiting(struct sf_symbolizer *s, const struct asked *runs, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
         const struct sf_name_module *m = runs[i].has_file
@@ -357,9 +359,9 @@ static void take_answer(struct sf_symbolizer *s, const struct asked *a,
     naming->n_asked += a->to - a->from;
 }
 
-static void find(struct sf_namer *namer, const uint32_t *tenants, size_t n_tenants,
-                 const struct sf_unnamed *list, uint32_t n, int64_t deadline_ns,
-                 struct sf_arena *req, struct sf_named *out, struct sf_naming *naming)
+static void symbolizer_find(struct sf_namer *namer, const uint32_t *tenants, size_t n_tenants,
+                            const struct sf_unnamed *list, uint32_t n, int64_t deadline_ns,
+                            struct sf_arena *req, struct sf_named *out, struct sf_naming *naming)
 {
     struct sf_symbolizer *s = (struct sf_symbolizer *)namer;
     struct asked *runs = sf_heap_new_n(n + 1u, sizeof(*runs));
@@ -375,10 +377,10 @@ static void find(struct sf_namer *namer, const uint32_t *tenants, size_t n_tenan
     n_runs = list_runs(s, tenants, n_tenants, list, n, runs);
     sf_mutex_lock(&s->lock);
     for (uint32_t i = 0; i < n_runs; i++)
-        has_work |= ask(s, &runs[i], list);
+        has_work |= symbolizer_ask(s, &runs[i], list);
     if (has_work)
         sf_condvar_wake_all(&s->asked);
-    while (deadline_ns && is_waiting(s, runs, n_runs) &&
+    while (deadline_ns && symbolizer_is_waiting(s, runs, n_runs) &&
            sf_condvar_wait_until(&s->found, &s->lock, wait_until))
         ;
     for (uint32_t i = 0; i < n_runs; i++)
@@ -396,7 +398,7 @@ static bool has_unknown(const struct sf_name_cache *c)
     return false;
 }
 
-static void settle(struct sf_namer *namer, int64_t deadline_ns)
+static void symbolizer_settle(struct sf_namer *namer, int64_t deadline_ns)
 {
     struct sf_symbolizer *s = (struct sf_symbolizer *)namer;
     int64_t wait_until = sf_clock_mono_ns() + s->wait_ns;
@@ -417,8 +419,8 @@ enum sf_err sf_symbolizer_open(const struct sf_symbolizer_config *config,
     enum sf_err err = SF_OK;
     if (!s)
         return sf_no_memory(why, "names of code");
-    s->namer.find = find;
-    s->namer.settle = settle;
+    s->namer.find = symbolizer_find;
+    s->namer.settle = symbolizer_settle;
     s->files = (struct sf_symbol_files){.dir = config->dir,
                                         .max_file_len = config->max_file_len,
                                         .max_total_len = config->max_total_len,
@@ -440,7 +442,7 @@ enum sf_err sf_symbolizer_open(const struct sf_symbolizer_config *config,
     if (!err)
         err = sf_symbol_files_prepare(&s->files, why);
     if (!err)
-        err = sf_thread_start(&s->reader, "symbols", NICE, read_on, s, why);
+        err = sf_thread_start(&s->reader, "symbols", NICE, symbolizer_read_on, s, why);
     if (!err && config->n_urls)
         err = sf_thread_start(&s->fetcher, "debuginfod", NICE, fetch_on, s, why);
     if (err)
