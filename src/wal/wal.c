@@ -157,7 +157,7 @@ static void count_sync(struct sf_wal *w, int64_t took_ns)
     sf_mutex_unlock(&w->lock);
 }
 
-static enum sf_err write_group(struct sf_wal *w, struct sf_why *why)
+static enum sf_err wal_write_group(struct sf_wal *w, struct sf_why *why)
 {
     const struct sf_wal_group *group = w->group;
     int64_t start_ns;
@@ -302,7 +302,7 @@ static enum sf_err commit_group(struct sf_wal *w, struct sf_why *why)
     }
     if (!w->active_off)
         write_segments(w);
-    err = write_group(w, why);
+    err = wal_write_group(w, why);
     if (err) {
         sf_wal_slots_quarantine(&w->slots, w->active, w->at_lsn - 1);
         w->active = NULL;
@@ -316,7 +316,7 @@ static enum sf_err commit_group(struct sf_wal *w, struct sf_why *why)
     return SF_OK;
 }
 
-static void note_failure(struct sf_wal *w, enum sf_err err, const struct sf_why *why)
+static void wal_note_failure(struct sf_wal *w, enum sf_err err, const struct sf_why *why)
 {
     bool is_new;
     sf_mutex_lock(&w->lock);
@@ -397,7 +397,7 @@ static void commit_loop(void *arg)
     /* Ahead of the first append, so that a full disk is detected before data depends on it. */
     enum sf_err err = take_segment(w, &why);
     if (err)
-        note_failure(w, err, &why);
+        wal_note_failure(w, err, &why);
     for (;;) {
         bool is_closing, wants_roll, has_work = take_work(w, &is_closing, &wants_roll);
         if (wants_roll)
@@ -414,7 +414,7 @@ static void commit_loop(void *arg)
             delay_ms = FIRST_DELAY_MS;
             continue;
         }
-        note_failure(w, err, &why);
+        wal_note_failure(w, err, &why);
         if (is_closing) {
             complete(w, UINT64_MAX, err, &why);
             break;

@@ -29,7 +29,7 @@ static bool has_records(const struct sf_wal_slot *slot)
 
 /* The newest segment that begins at or before the LSN: an older one that claims it too is a slot
  * that failed, whose records were written again. */
-static struct place find(struct sf_wal_slots *s, uint64_t lsn)
+static struct place wal_follow_find(struct sf_wal_slots *s, uint64_t lsn)
 {
     struct place p = {.limit_lsn = UINT64_MAX};
     sf_mutex_lock(&s->lock);
@@ -52,20 +52,21 @@ static struct place find(struct sf_wal_slots *s, uint64_t lsn)
     return p;
 }
 
-static void leave(struct sf_wal_follow *f)
+static void wal_follow_leave(struct sf_wal_follow *f)
 {
     sf_wal_scan_done(&f->scan);
     sf_file_close(&f->file);
     f->sequence = 0;
 }
 
-static enum sf_err enter(struct sf_wal_follow *f, const struct place *p, struct sf_why *why)
+static enum sf_err wal_follow_enter(struct sf_wal_follow *f, const struct place *p,
+                                    struct sf_why *why)
 {
     char name[SF_WAL_NAME_LEN];
     enum sf_err err;
     if (f->sequence == p->segment.sequence)
         return SF_OK;
-    leave(f);
+    wal_follow_leave(f);
     sf_wal_slots_name(p->number, name);
     err = sf_dir_open_read(f->w->config.dir, name, &f->file, why);
     if (err)
@@ -76,7 +77,8 @@ static enum sf_err enter(struct sf_wal_follow *f, const struct place *p, struct 
 }
 
 /* The record `next_lsn`, or the first after it, of the open segment. False: it has none. */
-static bool read_on(struct sf_wal_follow *f, uint64_t limit_lsn, struct sf_wal_record *out)
+static bool wal_follow_read_on(struct sf_wal_follow *f, uint64_t limit_lsn,
+                               struct sf_wal_record *out)
 {
     uint64_t n_lost;
     f->scan.limit_lsn = limit_lsn;
@@ -96,13 +98,13 @@ enum sf_err sf_wal_follow_next(struct sf_wal_follow *f, struct sf_wal_followed_p
         f->scan.window_len = 0;
     f->whole_lsn = whole_lsn;
     while (f->next_lsn <= whole_lsn) {
-        struct place p = find(&f->w->slots, f->next_lsn);
+        struct place p = wal_follow_find(&f->w->slots, f->next_lsn);
         struct sf_wal_record record;
         uint64_t limit_lsn = p.limit_lsn <= whole_lsn ? p.limit_lsn : whole_lsn + 1;
-        enum sf_err err = p.segment.sequence ? enter(f, &p, why) : SF_OK;
+        enum sf_err err = p.segment.sequence ? wal_follow_enter(f, &p, why) : SF_OK;
         if (err)
             return err;
-        if (p.segment.sequence && read_on(f, limit_lsn, &record)) {
+        if (p.segment.sequence && wal_follow_read_on(f, limit_lsn, &record)) {
             *out = (struct sf_wal_followed_piece){.lsn = record.lsn,
                                                   .logged = record.logged,
                                                   .n_lost = n_lost + (record.lsn - f->next_lsn)};
@@ -111,7 +113,7 @@ enum sf_err sf_wal_follow_next(struct sf_wal_follow *f, struct sf_wal_followed_p
         }
         if (f->scan.err) {
             err = f->scan.err;
-            leave(f);
+            wal_follow_leave(f);
             return sf_fail(why, err, "wal: no memory to read a segment");
         }
         n_lost += limit_lsn - f->next_lsn;
@@ -138,6 +140,6 @@ void sf_wal_follow_close(struct sf_wal_follow *f)
 {
     if (!f)
         return;
-    leave(f);
+    wal_follow_leave(f);
     sf_heap_free(f);
 }

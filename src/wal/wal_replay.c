@@ -83,7 +83,7 @@ static enum sf_err finish_batch(struct replay *r)
     return err;
 }
 
-static enum sf_err take_record(struct replay *r, const struct sf_wal_record *record)
+static enum sf_err wal_replay_take_record(struct replay *r, const struct sf_wal_record *record)
 {
     bool is_first = record->flags & SF_WAL_FIRST, is_last = record->flags & SF_WAL_LAST;
     enum sf_err err;
@@ -139,7 +139,7 @@ static enum sf_err scan_segment(struct replay *r, struct sf_wal_scan *scan)
         enum sf_err err;
         if (n_lost)
             note_gap(r, record.lsn - n_lost, record.lsn);
-        err = take_record(r, &record);
+        err = wal_replay_take_record(r, &record);
         if (err)
             return err;
     }
@@ -216,18 +216,18 @@ done:
     return err;
 }
 
-static bool is_ours(const struct sf_wal *w, const struct sf_wal_found *f)
+static bool wal_replay_is_ours(const struct sf_wal *w, const struct sf_wal_found *f)
 {
     return memcmp(f->segment.store_uuid, w->config.store_uuid, 16) == 0;
 }
 
 static bool is_segment(const struct sf_wal *w, const struct sf_wal_found *f)
 {
-    return sf_wal_segment_is_known(f->state) && is_ours(w, f);
+    return sf_wal_segment_is_known(f->state) && wal_replay_is_ours(w, f);
 }
 
 /* Slots without records of ours: spare, or beyond use. */
-static void add_other(struct replay *r, const struct sf_wal_found *f)
+static void wal_replay_add_other(struct replay *r, const struct sf_wal_found *f)
 {
     char name[SF_WAL_NAME_LEN];
     const char *what;
@@ -251,8 +251,8 @@ static void add_other(struct replay *r, const struct sf_wal_found *f)
         sf_wal_slots_add(&r->w->slots, f, SF_WAL_SLOT_BAD, 0);
 }
 
-static void tell_tail(void *arg, enum sf_wal_tail_finding what, uint32_t slot, uint64_t from,
-                      uint64_t to)
+static void wal_replay_tell_tail(void *arg, enum sf_wal_tail_finding what, uint32_t slot,
+                                 uint64_t from, uint64_t to)
 {
     struct sf_wal *w = arg;
     char name[SF_WAL_NAME_LEN];
@@ -268,7 +268,7 @@ static void tell_tail(void *arg, enum sf_wal_tail_finding what, uint32_t slot, u
 }
 
 /* Holds what was found against what must be there. */
-static void read_tail(struct sf_wal *w)
+static void wal_replay_read_tail(struct sf_wal *w)
 {
     struct sf_why why;
     enum sf_err err = sf_wal_tail_read(w->config.dir, &w->tail, &why);
@@ -285,12 +285,13 @@ static void read_tail(struct sf_wal *w)
     if (!w->has_tail)
         sf_wal_notice(w, "wal: " SF_WAL_TAIL_NAME " belongs to another store; it is not used");
     else
-        sf_wal_tail_compare(&w->tail, w->config.ckpt_lsn, w->found, w->n_found, tell_tail, w);
+        sf_wal_tail_compare(&w->tail, w->config.ckpt_lsn, w->found, w->n_found,
+                            wal_replay_tell_tail, w);
 }
 
 /* Compares the log with the segment recorded in the catalogue. wal.tail, if present, takes
  * precedence: the catalogue may list a segment that was never begun. */
-static void check_known(struct replay *r)
+static void wal_replay_check_known(struct replay *r)
 {
     struct sf_wal *w = r->w;
     const struct sf_wal_known *known = &w->config.known;
@@ -316,11 +317,11 @@ static void check_known(struct replay *r)
 }
 
 /* Records that were synced and that no segment has any more, at the end of the log. */
-static void check_end(struct replay *r)
+static void wal_replay_check_end(struct replay *r)
 {
     const struct sf_wal_tail *t = &r->w->tail;
     r->stats.n_bad_segments += r->w->n_missing;
-    check_known(r);
+    wal_replay_check_known(r);
     for (uint32_t i = 0; r->w->has_tail && i < t->n_segments; i++) {
         if (t->segments[i].segment.sequence >= r->w->slots.next_sequence)
             r->w->slots.next_sequence = t->segments[i].segment.sequence + 1;
@@ -357,7 +358,7 @@ static enum sf_err replay_all(struct replay *r)
         bool is_last;
         uint64_t limit_lsn;
         if (!is_segment(w, f)) {
-            add_other(r, f);
+            wal_replay_add_other(r, f);
             continue;
         }
         limit_lsn = limit_after(w, i, &is_last);
@@ -387,7 +388,7 @@ enum sf_err sf_wal_replay(struct sf_wal *w,
     err = replay_all(&r);
     if (err)
         goto done;
-    check_end(&r);
+    wal_replay_check_end(&r);
     if (r.stats.is_torn)
         sf_wal_notice(w, "wal: the log ends in an unfinished record, %llu; it is dropped",
                       (unsigned long long)r.next_lsn);
@@ -436,7 +437,7 @@ enum sf_err sf_wal_open(const struct sf_wal_config *config, struct sf_wal **out,
         err = sf_wal_slots_find(config->dir, &w->found, &w->n_found, why);
     }
     if (!err)
-        read_tail(w);
+        wal_replay_read_tail(w);
     if (!err)
         err = sf_wal_slots_init(&w->slots, config->dir, segment_len,
                                 w->followed_lsn < w->ckpt_lsn ? w->followed_lsn : w->ckpt_lsn, why);

@@ -82,7 +82,7 @@ static const uint8_t *view(struct sf_wal_scan *s, uint64_t off, size_t len)
 enum check { CHECK_OK, CHECK_NOTHING, CHECK_PRETENDER };
 
 /* Is there a whole record of this segment at `off`? */
-static enum check check_at(struct sf_wal_scan *s, uint64_t off, struct sf_wal_record *out)
+static enum check wal_scan_check_at(struct sf_wal_scan *s, uint64_t off, struct sf_wal_record *out)
 {
     const uint8_t *p = view(s, off, SF_WAL_RECORD_HEADER_LEN);
     if (!p || !sf_wal_record_peek(p, out))
@@ -108,12 +108,12 @@ static bool is_torn_at(struct sf_wal_scan *s, uint64_t off)
            (r.tag == (uint32_t)s->segment.sequence || r.lsn == s->next_lsn);
 }
 
-static bool find_group(struct sf_wal_scan *s, struct sf_wal_record *out, uint64_t *out_off)
+static bool wal_scan_find_group(struct sf_wal_scan *s, struct sf_wal_record *out, uint64_t *out_off)
 {
     unsigned n_pretenders = 0;
     uint64_t at = s->off % SF_WAL_PAGE ? sf_wal_page_up(s->off) : s->off + SF_WAL_PAGE;
     for (; at < s->len && n_pretenders < MAX_PRETENDERS; at += SF_WAL_PAGE) {
-        enum check check = check_at(s, at, out);
+        enum check check = wal_scan_check_at(s, at, out);
         if (s->err)
             return false;
         if (check == CHECK_PRETENDER)
@@ -131,8 +131,8 @@ bool sf_wal_scan_next(struct sf_wal_scan *s, struct sf_wal_record *out, uint64_t
     uint64_t off = s->off;
     if (s->is_done || s->err)
         return false;
-    if (check_at(s, off, out) != CHECK_OK || out->lsn != s->next_lsn) {
-        if (s->err || !find_group(s, out, &off)) {
+    if (wal_scan_check_at(s, off, out) != CHECK_OK || out->lsn != s->next_lsn) {
+        if (s->err || !wal_scan_find_group(s, out, &off)) {
             s->is_done = true;
             s->is_torn = !s->err &&
                          (is_torn_at(s, s->off) || is_torn_at(s, sf_wal_page_up(s->off)));

@@ -45,7 +45,7 @@ bool sf_wal_segment_decode_header(const uint8_t at[HEADER_LEN], struct sf_wal_se
     return true;
 }
 
-static bool is_zero(const uint8_t *p, size_t len)
+static bool wal_segment_is_zero(const uint8_t *p, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         if (p[i])
@@ -70,5 +70,5 @@ enum sf_wal_segment_state sf_wal_segment_decode(const uint8_t page[SF_WAL_PAGE],
     }
     if (has_first || has_copy)
         return SF_WAL_SEGMENT_REPAIRED;
-    return is_zero(page, SF_WAL_PAGE) ? SF_WAL_SEGMENT_EMPTY : SF_WAL_SEGMENT_DAMAGED;
+    return wal_segment_is_zero(page, SF_WAL_PAGE) ? SF_WAL_SEGMENT_EMPTY : SF_WAL_SEGMENT_DAMAGED;
 }

@@ -41,7 +41,7 @@ struct finding {
     enum sf_err err;
 };
 
-static bool note_name(void *arg, const char *entry, bool is_dir)
+static bool wal_slots_note_name(void *arg, const char *entry, bool is_dir)
 {
     struct finding *f = arg;
     sf_str name = sf_str_from(entry), digits;
@@ -85,7 +85,7 @@ static enum sf_err try_header(struct sf_dir *dir, struct sf_wal_found *f)
 
 /* A slot whose header is not read is a slot whose records are missed, so one hiccup of the device
  * must not be enough. */
-static void read_header(struct sf_dir *dir, struct sf_wal_found *f)
+static void wal_slots_read_header(struct sf_dir *dir, struct sf_wal_found *f)
 {
     f->state = SF_WAL_SEGMENT_DAMAGED;
     for (unsigned n_tries = 0; n_tries < 3; n_tries++) {
@@ -167,7 +167,7 @@ enum sf_err sf_wal_slots_find(struct sf_dir *dir, struct sf_wal_found **out, siz
                               struct sf_why *why)
 {
     struct finding f = {0};
-    enum sf_err err = sf_dir_list(dir, "wal", note_name, &f, why);
+    enum sf_err err = sf_dir_list(dir, "wal", wal_slots_note_name, &f, why);
     if (err == SF_ERR_NOT_FOUND)
         err = SF_OK;
     if (!err && f.err)
@@ -177,7 +177,7 @@ enum sf_err sf_wal_slots_find(struct sf_dir *dir, struct sf_wal_found **out, siz
         return err;
     }
     for (size_t i = 0; i < f.n; i++)
-        read_header(dir, &f.found[i]);
+        wal_slots_read_header(dir, &f.found[i]);
     sf_wal_slots_found_sort(f.found, f.n);
     *out = f.found;
     *out_n = f.n;
@@ -481,7 +481,7 @@ static void make_free(struct sf_wal_slots *s, struct sf_wal_slot *slot)
                                                                    : SF_WAL_SLOT_FREE;
 }
 
-static void let_go(struct sf_wal_slots *s, struct sf_wal_slot *slot)
+static void wal_slots_let_go(struct sf_wal_slots *s, struct sf_wal_slot *slot)
 {
     if (slot->last_lsn > s->ckpt_lsn)
         return;
@@ -491,8 +491,8 @@ static void let_go(struct sf_wal_slots *s, struct sf_wal_slot *slot)
         slot->state = SF_WAL_SLOT_TRASH;
 }
 
-static void give_back(struct sf_wal_slots *s, struct sf_wal_slot *slot,
-                      enum sf_wal_slot_state state, uint64_t last_lsn)
+static void wal_slots_give_back(struct sf_wal_slots *s, struct sf_wal_slot *slot,
+                                enum sf_wal_slot_state state, uint64_t last_lsn)
 {
     sf_file_close(&slot->file);
     sf_mutex_lock(&s->lock);
@@ -502,26 +502,26 @@ static void give_back(struct sf_wal_slots *s, struct sf_wal_slot *slot,
     slot->state = state;
     slot->last_lsn = last_lsn;
     if (state != SF_WAL_SLOT_FREE)
-        let_go(s, slot);
+        wal_slots_let_go(s, slot);
     sf_condvar_wake_all(&s->changed);
     sf_mutex_unlock(&s->lock);
 }
 
 void sf_wal_slots_return(struct sf_wal_slots *s, struct sf_wal_slot *slot)
 {
-    give_back(s, slot, SF_WAL_SLOT_FREE, 0);
+    wal_slots_give_back(s, slot, SF_WAL_SLOT_FREE, 0);
 }
 
 void sf_wal_slots_seal(struct sf_wal_slots *s, struct sf_wal_slot *slot, uint64_t last_lsn)
 {
-    give_back(s, slot, SF_WAL_SLOT_HELD, last_lsn);
+    wal_slots_give_back(s, slot, SF_WAL_SLOT_HELD, last_lsn);
 }
 
 void sf_wal_slots_quarantine(struct sf_wal_slots *s, struct sf_wal_slot *slot, uint64_t last_lsn)
 {
     /* Without an acknowledged record there is nothing to keep, whatever the checkpoint says. */
     bool is_needed = slot->segment.first_lsn && last_lsn >= slot->segment.first_lsn;
-    give_back(s, slot, SF_WAL_SLOT_BAD, is_needed ? last_lsn : 0);
+    wal_slots_give_back(s, slot, SF_WAL_SLOT_BAD, is_needed ? last_lsn : 0);
 }
 
 void sf_wal_slots_checkpoint(struct sf_wal_slots *s, uint64_t lsn)
@@ -530,7 +530,7 @@ void sf_wal_slots_checkpoint(struct sf_wal_slots *s, uint64_t lsn)
     if (lsn > s->ckpt_lsn)
         s->ckpt_lsn = lsn;
     for (size_t i = 0; i < s->n_slots; i++)
-        let_go(s, &s->slots[i]);
+        wal_slots_let_go(s, &s->slots[i]);
     sf_condvar_wake_all(&s->changed);
     sf_mutex_unlock(&s->lock);
 }

@@ -28,7 +28,7 @@ static void encode(const struct sf_wal_tail *t, uint8_t page[SF_WAL_PAGE])
     sf_store_u64le(page + 48, sf_hash(page, SF_WAL_PAGE));
 }
 
-static bool decode(uint8_t page[SF_WAL_PAGE], struct sf_wal_tail *out)
+static bool wal_tail_decode(uint8_t page[SF_WAL_PAGE], struct sf_wal_tail *out)
 {
     uint64_t sum = sf_load_u64le(page + 48);
     memset(page + 48, 0, 8);
@@ -64,8 +64,8 @@ enum sf_err sf_wal_tail_read(struct sf_dir *dir, struct sf_wal_tail *out, struct
         return err;
     if (got == 0) /* made, and never written */
         return sf_fail(why, SF_ERR_NOT_FOUND, SF_WAL_TAIL_NAME " is empty");
-    has_first = decode(pages[0], out);
-    has_second = decode(pages[1], &second);
+    has_first = wal_tail_decode(pages[0], out);
+    has_second = wal_tail_decode(pages[1], &second);
     if (has_second && (!has_first || second.number > out->number))
         *out = second;
     if (!has_first && !has_second)
@@ -99,8 +99,8 @@ void sf_wal_tail_close(struct sf_wal_tail *t)
 
 /* The records that segment `i` must hold above the checkpoint: [*out_from, *out_to). False: none.
  */
-static bool find_range(const struct sf_wal_tail *t, uint32_t i, uint64_t ckpt_lsn,
-                       uint64_t *out_from, uint64_t *out_to)
+static bool wal_tail_find_range(const struct sf_wal_tail *t, uint32_t i, uint64_t ckpt_lsn,
+                                uint64_t *out_from, uint64_t *out_to)
 {
     uint64_t from = t->segments[i].segment.first_lsn, to = t->synced_lsn + 1;
     for (uint32_t k = i + 1; k < t->n_segments; k++) {
@@ -114,7 +114,8 @@ static bool find_range(const struct sf_wal_tail *t, uint32_t i, uint64_t ckpt_ls
     return from < to;
 }
 
-static struct sf_wal_found *find_slot(struct sf_wal_found *found, size_t n, uint32_t number)
+static struct sf_wal_found *wal_tail_find_slot(struct sf_wal_found *found, size_t n,
+                                               uint32_t number)
 {
     for (size_t i = 0; i < n; i++) {
         if (found[i].number == number)
@@ -131,9 +132,9 @@ void sf_wal_tail_compare(const struct sf_wal_tail *t, uint64_t ckpt_lsn, struct 
 {
     for (uint32_t i = 0; i < t->n_segments; i++) {
         const struct sf_wal_tail_segment *want = &t->segments[i];
-        struct sf_wal_found *f = find_slot(found, n_found, want->number);
+        struct sf_wal_found *f = wal_tail_find_slot(found, n_found, want->number);
         uint64_t from, to;
-        if (!find_range(t, i, ckpt_lsn, &from, &to) || (f && f->err))
+        if (!wal_tail_find_range(t, i, ckpt_lsn, &from, &to) || (f && f->err))
             continue;
         if (f && (f->state == SF_WAL_SEGMENT_EMPTY || f->state == SF_WAL_SEGMENT_DAMAGED)) {
             f->segment = want->segment;

@@ -18,7 +18,7 @@ struct verify {
 };
 
 static void __attribute__((format(printf, 3, 4)))
-find(struct verify *v, bool is_fault, const char *format, ...)
+wal_verify_find(struct verify *v, bool is_fault, const char *format, ...)
 {
     struct sf_why text;
     va_list args;
@@ -35,8 +35,8 @@ static void find_gap(struct verify *v, const char *name, uint64_t from, uint64_t
     if (from <= v->ckpt_lsn)
         from = v->ckpt_lsn + 1;
     if (from < to)
-        find(v, true, "%s: records %llu to %llu are missing", name, (unsigned long long)from,
-             (unsigned long long)(to - 1));
+        wal_verify_find(v, true, "%s: records %llu to %llu are missing", name,
+                        (unsigned long long)from, (unsigned long long)(to - 1));
 }
 
 static bool has_segment(const struct sf_wal_found *f)
@@ -58,14 +58,16 @@ static enum sf_err scan_records(struct verify *v, const char *name, struct sf_wa
     if (scan->err)
         return scan->err;
     if (scan->n_bad_pages)
-        find(v, true, "%s: %llu pages cannot be read", name, (unsigned long long)scan->n_bad_pages);
+        wal_verify_find(v, true, "%s: %llu pages cannot be read", name,
+                        (unsigned long long)scan->n_bad_pages);
     if (is_last && scan->is_torn)
-        find(v, false,
-             "%s: ends in a record that does not check out, %llu: a write that a crash cut short, "
-             "or damage to the last one",
-             name, (unsigned long long)scan->next_lsn);
+        wal_verify_find(
+            v, false,
+            "%s: ends in a record that does not check out, %llu: a write that a crash cut short, "
+            "or damage to the last one",
+            name, (unsigned long long)scan->next_lsn);
     if (is_last && is_open)
-        find(v, false, "%s: ends inside a batch, which replay will drop", name);
+        wal_verify_find(v, false, "%s: ends inside a batch, which replay will drop", name);
     return SF_OK;
 }
 
@@ -80,15 +82,15 @@ static enum sf_err verify_segment(struct verify *v, const struct sf_wal_found *f
 
     sf_wal_slots_name(f->number, name);
     if (f->state == SF_WAL_SEGMENT_REPAIRED)
-        find(v, true, "%s: one of the two copies of its header is damaged; the other is used",
-             name);
+        wal_verify_find(
+            v, true, "%s: one of the two copies of its header is damaged; the other is used", name);
     /* All in blocks, or replaced by a later segment: what is left of it may be anything. */
     if (f->segment.first_lsn >= limit_lsn || (!is_last && limit_lsn - 1 <= v->ckpt_lsn))
         return SF_OK;
     if (f->segment.first_lsn > v->next_lsn)
         find_gap(v, name, v->next_lsn, f->segment.first_lsn);
     if (sf_dir_open_read(v->dir, name, &file, &text)) {
-        find(v, true, "%s: %s", name, text.text);
+        wal_verify_find(v, true, "%s: %s", name, text.text);
         return SF_OK;
     }
     sf_wal_scan_init(&scan, &file, f->len, &f->segment, limit_lsn);
@@ -114,14 +116,15 @@ static enum sf_err verify_found(struct verify *v, const struct sf_wal_found *fou
         char name[SF_WAL_NAME_LEN];
         sf_wal_slots_name(f->number, name);
         if (f->state == SF_WAL_SEGMENT_DAMAGED)
-            find(v, true, "%s: %s", name,
-                 f->err ? "cannot be read" : "the header is damaged, its records are lost");
+            wal_verify_find(v, true, "%s: %s", name,
+                            f->err ? "cannot be read"
+                                   : "the header is damaged, its records are lost");
         if (f->is_cut && !f->err)
-            find(v, true, "%s: was cut to %llu bytes", name, (unsigned long long)f->len);
+            wal_verify_find(v, true, "%s: was cut to %llu bytes", name, (unsigned long long)f->len);
         if (!has_segment(f))
             continue;
         if (uuid && memcmp(uuid, f->segment.store_uuid, 16) != 0)
-            find(v, true, "%s: belongs to another store than the other slots", name);
+            wal_verify_find(v, true, "%s: belongs to another store than the other slots", name);
         uuid = f->segment.store_uuid;
         for (size_t j = i + 1; j < n; j++) {
             if (!has_segment(&found[j]))
@@ -135,16 +138,17 @@ static enum sf_err verify_found(struct verify *v, const struct sf_wal_found *fou
     return err;
 }
 
-static void tell_tail(void *arg, enum sf_wal_tail_finding what, uint32_t slot, uint64_t from,
-                      uint64_t to)
+static void wal_verify_tell_tail(void *arg, enum sf_wal_tail_finding what, uint32_t slot,
+                                 uint64_t from, uint64_t to)
 {
     char name[SF_WAL_NAME_LEN];
     sf_wal_slots_name(slot, name);
     if (what == SF_WAL_TAIL_RESTORED)
-        find(arg, true, "%s: its header is lost; the one in " SF_WAL_TAIL_NAME " is used", name);
+        wal_verify_find(arg, true,
+                        "%s: its header is lost; the one in " SF_WAL_TAIL_NAME " is used", name);
     else
-        find(arg, true, "%s: is missing; it held records %llu to %llu", name,
-             (unsigned long long)from, (unsigned long long)(to - 1));
+        wal_verify_find(arg, true, "%s: is missing; it held records %llu to %llu", name,
+                        (unsigned long long)from, (unsigned long long)(to - 1));
 }
 
 /* Of another store than the slots: what a copied folder may have. */
@@ -157,7 +161,8 @@ static bool is_of_slots(const struct sf_wal_tail *t, const struct sf_wal_found *
     return true;
 }
 
-static bool read_tail(struct verify *v, struct sf_wal_tail *t, struct sf_wal_found *found, size_t n)
+static bool wal_verify_read_tail(struct verify *v, struct sf_wal_tail *t,
+                                 struct sf_wal_found *found, size_t n)
 {
     struct sf_why why;
     enum sf_err err = sf_wal_tail_read(v->dir, t, &why);
@@ -166,19 +171,20 @@ static bool read_tail(struct verify *v, struct sf_wal_tail *t, struct sf_wal_fou
         return false;
     }
     if (err) {
-        find(v, true, "%s", why.text);
+        wal_verify_find(v, true, "%s", why.text);
         return false;
     }
     if (!is_of_slots(t, found, n)) {
-        find(v, true, SF_WAL_TAIL_NAME ": belongs to another store than the slots");
+        wal_verify_find(v, true, SF_WAL_TAIL_NAME ": belongs to another store than the slots");
         return false;
     }
-    sf_wal_tail_compare(t, v->ckpt_lsn, found, n, tell_tail, v);
+    sf_wal_tail_compare(t, v->ckpt_lsn, found, n, wal_verify_tell_tail, v);
     return true;
 }
 
 /* Of the last segment, in which the end of the log must be. */
-static const char *last_name(const struct sf_wal_found *found, size_t n, char out[SF_WAL_NAME_LEN])
+static const char *wal_verify_last_name(const struct sf_wal_found *found, size_t n,
+                                        char out[SF_WAL_NAME_LEN])
 {
     memcpy(out, "wal", 4);
     for (size_t i = n; i > 0; i--) {
@@ -191,17 +197,19 @@ static const char *last_name(const struct sf_wal_found *found, size_t n, char ou
 }
 
 /* The same against what the catalogue knows, see wal_replay.c. */
-static void check_known(struct verify *v, const struct sf_wal_known *known, bool has_tail,
-                        const struct sf_wal_found *found, size_t n)
+static void wal_verify_check_known(struct verify *v, const struct sf_wal_known *known,
+                                   bool has_tail, const struct sf_wal_found *found, size_t n)
 {
     if (!known->sequence || has_tail)
         return;
-    find(v, true,
-         SF_WAL_TAIL_NAME ": is missing or damaged; whether the log is whole cannot be told");
+    wal_verify_find(v, true,
+                    SF_WAL_TAIL_NAME
+                    ": is missing or damaged; whether the log is whole cannot be told");
     if (sf_wal_tail_has(known->sequence, found, n))
         return;
-    find(v, true, "wal: segment %llu is missing; what was acknowledged after record %llu is lost",
-         (unsigned long long)known->sequence, (unsigned long long)(v->next_lsn - 1));
+    wal_verify_find(v, true,
+                    "wal: segment %llu is missing; what was acknowledged after record %llu is lost",
+                    (unsigned long long)known->sequence, (unsigned long long)(v->next_lsn - 1));
 }
 
 enum sf_err sf_wal_verify(struct sf_dir *dir, const struct sf_wal_known *known,
@@ -220,13 +228,13 @@ enum sf_err sf_wal_verify(struct sf_dir *dir, const struct sf_wal_known *known,
     bool has_tail = false;
     enum sf_err err = sf_wal_slots_find(dir, &found, &n, why);
     if (!err)
-        has_tail = read_tail(&v, &tail, found, n);
+        has_tail = wal_verify_read_tail(&v, &tail, found, n);
     if (!err)
         err = verify_found(&v, found, n, why);
     if (!err && has_tail && tail.synced_lsn >= v.next_lsn)
-        find_gap(&v, last_name(found, n, name), v.next_lsn, tail.synced_lsn + 1);
+        find_gap(&v, wal_verify_last_name(found, n, name), v.next_lsn, tail.synced_lsn + 1);
     if (!err)
-        check_known(&v, known, has_tail, found, n);
+        wal_verify_check_known(&v, known, has_tail, found, n);
     if (!err)
         *out_n_faults = v.n_faults;
     sf_heap_free(found);
