@@ -37,7 +37,7 @@ static uint8_t *room_for(struct sf_buf *out, size_t bound)
     return sf_buf_reserve(out, bound) ? out->p + out->len : NULL;
 }
 
-static enum sf_err no_room(struct sf_buf *out, const char *name, struct sf_why *why)
+static enum sf_err deflate_no_room(struct sf_buf *out, const char *name, struct sf_why *why)
 {
     enum sf_err err = out->err;
     out->err = SF_OK;
@@ -62,7 +62,7 @@ enum sf_err sf_deflate_gzip(struct sf_deflate *z, int level, sf_bytes in, struct
     bound = libdeflate_gzip_compress_bound(z->gzip, in.len);
     to = room_for(out, bound);
     if (!to)
-        return no_room(out, "gzip", why);
+        return deflate_no_room(out, "gzip", why);
     len = libdeflate_gzip_compress(z->gzip, in.p, in.len, to, bound);
     out->len += len; /* never 0: the bound is enough */
     return SF_OK;
@@ -84,7 +84,7 @@ enum sf_err sf_deflate_zstd(struct sf_deflate *z, int level, bool has_checksum, 
     }
     to = room_for(out, bound);
     if (!to)
-        return no_room(out, "zstd", why);
+        return deflate_no_room(out, "zstd", why);
     ZSTD_CCtx_reset(z->zstd, ZSTD_reset_session_only);
     ZSTD_CCtx_setParameter(z->zstd, ZSTD_c_compressionLevel, level);
     ZSTD_CCtx_setParameter(z->zstd, ZSTD_c_checksumFlag, has_checksum);
@@ -132,7 +132,7 @@ enum sf_err sf_deflate_stream_add(struct sf_deflate_stream *s, sf_bytes in, bool
     s->z.avail_in = (uInt)in.len;
     do {
         if (!sf_buf_reserve(out, ROOM_LEN))
-            return no_room(out, "gzip", why);
+            return deflate_no_room(out, "gzip", why);
         s->z.next_out = out->p + out->len;
         s->z.avail_out = ROOM_LEN;
         result = deflate(&s->z, is_last ? Z_FINISH : Z_NO_FLUSH);

@@ -63,12 +63,12 @@ void sf_inflate_free(struct sf_inflate *z)
     sf_heap_free(z);
 }
 
-static enum sf_err no_memory(struct run *r)
+static enum sf_err inflate_no_memory(struct run *r)
 {
     return sf_fail(r->why, SF_ERR_NOMEM, "%s: no memory to inflate", r->name);
 }
 
-static enum sf_err bad(struct run *r, const char *what)
+static enum sf_err inflate_bad(struct run *r, const char *what)
 {
     return sf_fail(r->why, SF_ERR_INPUT, "%s: %s at byte %llu", r->name, what,
                    (unsigned long long)r->consumed);
@@ -89,8 +89,8 @@ static void consume(struct run *r, size_t len)
 
 /* Room for more output. Once the limit is reached the libraries get `spare`: whatever they put
  * there is one byte too many, and if they put nothing the stream was just as long as allowed. */
-static bool make_room(struct run *r, uint8_t *spare, size_t spare_len, uint8_t **out_p,
-                      size_t *out_room)
+static bool inflate_make_room(struct run *r, uint8_t *spare, size_t spare_len, uint8_t **out_p,
+                              size_t *out_room)
 {
     size_t made = r->out->len - r->out_from, left = r->max_len - made, want;
     if (left == 0) {
@@ -112,7 +112,7 @@ static bool make_room(struct run *r, uint8_t *spare, size_t spare_len, uint8_t *
 
 static enum sf_err buffer_fault(struct run *r)
 {
-    return r->out->err == SF_ERR_LIMIT ? too_long(r) : no_memory(r);
+    return r->out->err == SF_ERR_LIMIT ? too_long(r) : inflate_no_memory(r);
 }
 
 /* ---- gzip and zlib ---- */
@@ -121,11 +121,11 @@ static enum sf_err start_zlib(struct run *r, int window_bits)
 {
     z_stream *s = &r->z->zlib;
     if (r->z->has_zlib)
-        return inflateReset2(s, window_bits) == Z_OK ? SF_OK : no_memory(r);
+        return inflateReset2(s, window_bits) == Z_OK ? SF_OK : inflate_no_memory(r);
     s->zalloc = sf_zmem_zlib_new;
     s->zfree = sf_zmem_any_free;
     if (inflateInit2(s, window_bits) != Z_OK)
-        return no_memory(r);
+        return inflate_no_memory(r);
     r->z->has_zlib = true;
     return SF_OK;
 }
@@ -137,7 +137,7 @@ static enum sf_err zlib_step(struct run *r, int *out_status)
     uint8_t spare[32], *to;
     size_t room, give = r->in.len < (1u << 30) ? r->in.len : 1u << 30;
 
-    if (!make_room(r, spare, sizeof(spare), &to, &room))
+    if (!inflate_make_room(r, spare, sizeof(spare), &to, &room))
         return buffer_fault(r);
     if (room > 1u << 30)
         room = 1u << 30;
@@ -164,12 +164,12 @@ static enum sf_err zlib_stream(struct run *r)
         if (status == Z_STREAM_END)
             return SF_OK;
         if (status == Z_MEM_ERROR)
-            return no_memory(r);
+            return inflate_no_memory(r);
         if (status != Z_OK && status != Z_BUF_ERROR)
-            return bad(r, status == Z_NEED_DICT ? "needs a dictionary" : "damaged");
+            return inflate_bad(r, status == Z_NEED_DICT ? "needs a dictionary" : "damaged");
         /* No progress is possible only when input is missing: there is always room. */
         if (status == Z_BUF_ERROR && r->in.len == 0)
-            return bad(r, "truncated");
+            return inflate_bad(r, "truncated");
     }
 }
 
@@ -188,7 +188,7 @@ static enum sf_err zlib_or_raw(struct run *r)
         err = zlib_stream(r);
     if (err)
         return err;
-    return r->in.len ? bad(r, "followed by something else") : SF_OK;
+    return r->in.len ? inflate_bad(r, "followed by something else") : SF_OK;
 }
 
 static bool is_believable(uint64_t len, size_t in_len, size_t max_len)
@@ -231,8 +231,8 @@ static enum sf_err gzip_fault(struct run *r)
         consume(r, give - s->avail_in);
     }
     if (status == Z_MEM_ERROR)
-        return no_memory(r);
-    return bad(r, status == Z_BUF_ERROR && r->in.len == 0 ? "truncated" : "damaged");
+        return inflate_no_memory(r);
+    return inflate_bad(r, status == Z_BUF_ERROR && r->in.len == 0 ? "truncated" : "damaged");
 }
 
 /* One member. A room that proves too small is doubled and the member begun again, so that all its
@@ -271,10 +271,10 @@ static enum sf_err gzip_members(struct run *r)
     if (!r->z->gzip)
         r->z->gzip = libdeflate_alloc_decompressor();
     if (!r->z->gzip)
-        return no_memory(r);
+        return inflate_no_memory(r);
     do {
         if (r->consumed && r->in.p[0] != 0x1f)
-            return bad(r, "followed by something that is not gzip");
+            return inflate_bad(r, "followed by something that is not gzip");
         err = gzip_member(r);
     } while (!err && r->in.len);
     return err;
@@ -288,7 +288,7 @@ static enum sf_err start_zstd(struct run *r)
         r->z->zstd = ZSTD_createDCtx_advanced(
             (ZSTD_customMem){sf_zmem_zstd_new, sf_zmem_any_free, NULL});
         if (!r->z->zstd)
-            return no_memory(r);
+            return inflate_no_memory(r);
     }
     ZSTD_DCtx_reset(r->z->zstd, ZSTD_reset_session_only);
     ZSTD_DCtx_setParameter(r->z->zstd, ZSTD_d_windowLogMax, WINDOW_LOG);
@@ -298,12 +298,12 @@ static enum sf_err start_zstd(struct run *r)
 static enum sf_err zstd_fault(struct run *r, size_t status)
 {
     switch (ZSTD_getErrorCode(status)) {
-    case ZSTD_error_memory_allocation: return no_memory(r);
+    case ZSTD_error_memory_allocation: return inflate_no_memory(r);
     case ZSTD_error_frameParameter_windowTooLarge:
         return sf_fail(r->why, SF_ERR_LIMIT, "%s: window above %d MiB at byte %llu", r->name,
                        (1 << WINDOW_LOG) >> 20, (unsigned long long)r->consumed);
-    case ZSTD_error_prefix_unknown: return bad(r, "not a zstd frame");
-    default: return bad(r, "damaged");
+    case ZSTD_error_prefix_unknown: return inflate_bad(r, "not a zstd frame");
+    default: return inflate_bad(r, "damaged");
     }
 }
 
@@ -355,7 +355,7 @@ static enum sf_err zstd_frames(struct run *r)
         uint8_t *p;
         if (r->in.len == 0 && status == 0 && had_any)
             return SF_OK;
-        if (!make_room(r, spare, sizeof(spare), &p, &to.size))
+        if (!inflate_make_room(r, spare, sizeof(spare), &p, &to.size))
             return buffer_fault(r);
         to.dst = p;
         from = (ZSTD_inBuffer){r->in.p, r->in.len, 0};
@@ -370,10 +370,10 @@ static enum sf_err zstd_frames(struct run *r)
             r->out->len += to.pos;
         frame.made_len += to.pos;
         if (status == 0 && !end_frame(&frame))
-            return bad(r, "damaged");
+            return inflate_bad(r, "damaged");
         had_any |= from.pos > 0;
         if (r->in.len == 0 && to.pos == 0 && status != 0)
-            return r->is_open && is_begun(&frame) ? SF_OK : bad(r, "truncated");
+            return r->is_open && is_begun(&frame) ? SF_OK : inflate_bad(r, "truncated");
     }
 }
 

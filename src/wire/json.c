@@ -74,21 +74,21 @@ enum sf_err sf_json_why(const struct sf_json *j, const char *what, struct sf_why
     return err;
 }
 
-static void skip_blanks(struct sf_json *j)
+static void json_skip_blanks(struct sf_json *j)
 {
     while (j->at < j->end && (*j->at == ' ' || *j->at == '\n' || *j->at == '\r' || *j->at == '\t'))
         j->at++;
 }
 
-static char look(struct sf_json *j)
+static char json_look(struct sf_json *j)
 {
-    skip_blanks(j);
+    json_skip_blanks(j);
     return j->at < j->end ? *j->at : 0;
 }
 
 bool sf_json_end(struct sf_json *j)
 {
-    skip_blanks(j);
+    json_skip_blanks(j);
     if (j->at < j->end)
         sf_json_fault(j, "something follows the end of the JSON text");
     return !j->fault;
@@ -96,7 +96,7 @@ bool sf_json_end(struct sf_json *j)
 
 enum sf_json_type sf_json_peek(struct sf_json *j)
 {
-    switch (look(j)) {
+    switch (json_look(j)) {
     case '{': return SF_JSON_OBJECT;
     case '[': return SF_JSON_ARRAY;
     case '"': return SF_JSON_STRING;
@@ -109,7 +109,7 @@ enum sf_json_type sf_json_peek(struct sf_json *j)
     }
 }
 
-static bool take_word(struct sf_json *j, sf_str word)
+static bool json_take_word(struct sf_json *j, sf_str word)
 {
     sf_str rest = {j->at, (size_t)(j->end - j->at)};
     if (!sf_str_starts(rest, word)) {
@@ -123,12 +123,12 @@ static bool take_word(struct sf_json *j, sf_str word)
 /* Consumes null. */
 static bool take_null(struct sf_json *j)
 {
-    return look(j) == 'n' && take_word(j, SF_STR("null"));
+    return json_look(j) == 'n' && json_take_word(j, SF_STR("null"));
 }
 
-static bool enter(struct sf_json *j, char bracket, const char *fault)
+static bool json_enter(struct sf_json *j, char bracket, const char *fault)
 {
-    if (look(j) != bracket) {
+    if (json_look(j) != bracket) {
         if (!take_null(j))
             sf_json_fault(j, j->at == j->end ? "the text ends too early" : fault);
         return false;
@@ -147,18 +147,18 @@ static bool enter(struct sf_json *j, char bracket, const char *fault)
 
 bool sf_json_object(struct sf_json *j)
 {
-    return enter(j, '{', "an object is needed here");
+    return json_enter(j, '{', "an object is needed here");
 }
 
 bool sf_json_array(struct sf_json *j)
 {
-    return enter(j, '[', "an array is needed here");
+    return json_enter(j, '[', "an array is needed here");
 }
 
 /* To the next member: past the comma, or out at the bracket. */
-static bool step(struct sf_json *j, char bracket)
+static bool json_step(struct sf_json *j, char bracket)
 {
-    char c = look(j);
+    char c = json_look(j);
     SF_ASSERT(j->fault || j->depth > 0);
     if (j->fault)
         return false;
@@ -174,7 +174,7 @@ static bool step(struct sf_json *j, char bracket)
             return false;
         }
         j->at++;
-        skip_blanks(j);
+        json_skip_blanks(j);
     }
     if (j->at == j->end) {
         sf_json_fault(j, "the text ends too early");
@@ -186,7 +186,7 @@ static bool step(struct sf_json *j, char bracket)
 
 bool sf_json_item(struct sf_json *j)
 {
-    return step(j, ']');
+    return json_step(j, ']');
 }
 
 /* Eight bytes at a time up to a quote, a backslash or a control character. */
@@ -288,7 +288,7 @@ static bool scan_string(struct sf_json *j, char *to, size_t *out_len, bool *out_
     return true;
 }
 
-static sf_str read_string(struct sf_json *j)
+static sf_str json_read_string(struct sf_json *j)
 {
     const char *open = j->at;
     bool has_escapes;
@@ -318,7 +318,7 @@ static bool step_key(struct sf_json *j, sf_str *out_key)
     size_t len;
     sf_str key = {0};
 
-    if (!step(j, '}'))
+    if (!json_step(j, '}'))
         return false;
     start = j->at;
     if (*start != '"') {
@@ -326,13 +326,13 @@ static bool step_key(struct sf_json *j, sf_str *out_key)
         return false;
     }
     if (out_key)
-        key = read_string(j);
+        key = json_read_string(j);
     else
         scan_string(j, NULL, &len, &ignored);
     if (j->fault)
         return false;
     j->open[j->depth - 1].key = (sf_str){start + 1, (size_t)(j->at - start) - 2};
-    if (look(j) != ':') {
+    if (json_look(j) != ':') {
         sf_json_fault(j, "a colon is missing");
         return false;
     }
@@ -347,7 +347,7 @@ bool sf_json_key(struct sf_json *j, sf_str *out_key)
     return step_key(j, out_key);
 }
 
-static size_t digits(const char *p, const char *end)
+static size_t json_digits(const char *p, const char *end)
 {
     const char *from = p;
     while (p < end && *p >= '0' && *p <= '9')
@@ -362,12 +362,12 @@ static size_t number_len(const char *p, const char *end)
     size_t n;
     if (p < end && *p == '-')
         p++;
-    n = digits(p, end);
+    n = json_digits(p, end);
     if (n == 0 || (n > 1 && *p == '0'))
         return 0;
     p += n;
     if (p < end && *p == '.') {
-        n = digits(p + 1, end);
+        n = json_digits(p + 1, end);
         if (n == 0)
             return 0;
         p += 1 + n;
@@ -376,7 +376,7 @@ static size_t number_len(const char *p, const char *end)
         p++;
         if (p < end && (*p == '+' || *p == '-'))
             p++;
-        n = digits(p, end);
+        n = json_digits(p, end);
         if (n == 0)
             return 0;
         p += n;
@@ -384,7 +384,7 @@ static size_t number_len(const char *p, const char *end)
     return (size_t)(p - from);
 }
 
-static sf_str read_number(struct sf_json *j)
+static sf_str json_read_number(struct sf_json *j)
 {
     sf_str text = {j->at, number_len(j->at, j->end)};
     if (text.len == 0)
@@ -412,7 +412,7 @@ void sf_json_skip(struct sf_json *j)
         }
         break;
     case SF_JSON_STRING: scan_string(j, NULL, &len, &ignored); break;
-    case SF_JSON_NUMBER: read_number(j); break;
+    case SF_JSON_NUMBER: json_read_number(j); break;
     case SF_JSON_BOOL: sf_json_bool(j); break;
     case SF_JSON_NULL: take_null(j); break;
     default: sf_json_fault(j, j->at == j->end ? "the text ends too early" : "not JSON"); break;
@@ -421,11 +421,11 @@ void sf_json_skip(struct sf_json *j)
 
 bool sf_json_bool(struct sf_json *j)
 {
-    char c = look(j);
+    char c = json_look(j);
     if (c == 't')
-        return take_word(j, SF_STR("true"));
+        return json_take_word(j, SF_STR("true"));
     if (c == 'f')
-        take_word(j, SF_STR("false"));
+        json_take_word(j, SF_STR("false"));
     else if (!take_null(j))
         sf_json_fault(j, "true or false is needed here");
     return false;
@@ -433,8 +433,8 @@ bool sf_json_bool(struct sf_json *j)
 
 sf_str sf_json_str(struct sf_json *j)
 {
-    if (look(j) == '"')
-        return read_string(j);
+    if (json_look(j) == '"')
+        return json_read_string(j);
     if (!take_null(j))
         sf_json_fault(j, "a string is needed here");
     return SF_STR_NONE;
@@ -445,7 +445,7 @@ static bool number_text(struct sf_json *j, sf_str *out)
 {
     if (take_null(j) || j->fault)
         return false;
-    *out = sf_json_peek(j) == SF_JSON_STRING ? read_string(j) : read_number(j);
+    *out = sf_json_peek(j) == SF_JSON_STRING ? json_read_string(j) : json_read_number(j);
     return !j->fault;
 }
 
@@ -481,12 +481,12 @@ static bool text_to_integer(sf_str text, bool *out_is_negative, uint64_t *out)
         return false;
     *out_is_negative = *p == '-';
     p += *out_is_negative;
-    n_whole = digits(p, end);
+    n_whole = json_digits(p, end);
     if (!add_digits(&v, p, n_whole))
         return false;
     p += n_whole;
     if (p < end && *p == '.') {
-        size_t n = digits(++p, end);
+        size_t n = json_digits(++p, end);
         for (n_part = n; n_part && p[n_part - 1] == '0';)
             n_part--; /* zeros at the end of a fraction mean nothing */
         if (!add_digits(&v, p, n_part))

@@ -48,7 +48,7 @@ void sf_json_write_array_end(struct sf_json_writer *w)
     close_with(w, ']');
 }
 
-static bool is_plain(char c)
+static bool json_write_is_plain(char c)
 {
     return (uint8_t)c >= 0x20 && (uint8_t)c < 0x7f && c != '"' && c != '\\';
 }
@@ -65,13 +65,13 @@ static void add_escape(struct sf_buf *out, uint8_t c)
     }
 }
 
-static void add_quoted(struct sf_buf *out, sf_str s)
+static void json_write_add_quoted(struct sf_buf *out, sf_str s)
 {
     size_t i = 0;
     sf_buf_add_u8(out, '"');
     while (i < s.len) {
         size_t from = i, len;
-        while (i < s.len && is_plain(s.p[i]))
+        while (i < s.len && json_write_is_plain(s.p[i]))
             i++;
         sf_buf_add(out, s.p + from, i - from);
         if (i == s.len)
@@ -93,7 +93,7 @@ static void add_quoted(struct sf_buf *out, sf_str s)
 void sf_json_write_key(struct sf_json_writer *w, sf_str key)
 {
     before_value(w);
-    add_quoted(w->out, key);
+    json_write_add_quoted(w->out, key);
     sf_buf_add_u8(w->out, ':');
     w->needs_comma = false;
 }
@@ -101,7 +101,7 @@ void sf_json_write_key(struct sf_json_writer *w, sf_str key)
 void sf_json_write_str(struct sf_json_writer *w, sf_str s)
 {
     before_value(w);
-    add_quoted(w->out, s);
+    json_write_add_quoted(w->out, s);
 }
 
 void sf_json_write_u64(struct sf_json_writer *w, uint64_t v)

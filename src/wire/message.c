@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static void key_of(struct sf_message *m, const char *key)
+static void message_key_of(struct sf_message *m, const char *key)
 {
     sf_json_write_key(&m->w, sf_str_from(key));
 }
@@ -22,7 +22,7 @@ void sf_message_close(struct sf_message *m)
 size_t sf_message_begin(struct sf_message *m, uint32_t field, const char *key)
 {
     if (m->is_json)
-        key_of(m, key);
+        message_key_of(m, key);
     return sf_message_item(m, field);
 }
 
@@ -46,7 +46,7 @@ void sf_message_list(struct sf_message *m, const char *key)
 {
     if (!m->is_json)
         return;
-    key_of(m, key);
+    message_key_of(m, key);
     sf_json_write_array(&m->w);
 }
 
@@ -117,7 +117,7 @@ void sf_message_str(struct sf_message *m, uint32_t field, const char *key, sf_st
     if (v.len == 0)
         return;
     if (m->is_json)
-        key_of(m, key);
+        message_key_of(m, key);
     sf_message_item_str(m, field, v);
 }
 
@@ -126,7 +126,7 @@ void sf_message_bytes(struct sf_message *m, uint32_t field, const char *key, sf_
     if (v.len == 0)
         return;
     if (m->is_json) {
-        key_of(m, key);
+        message_key_of(m, key);
         sf_json_write_base64(&m->w, v);
     } else {
         sf_pb_write_bytes(m->out, field, v);
@@ -138,7 +138,7 @@ void sf_message_i64(struct sf_message *m, uint32_t field, const char *key, int64
     if (v == 0)
         return;
     if (m->is_json) {
-        key_of(m, key);
+        message_key_of(m, key);
         sf_json_write_i64_text(&m->w, v);
     } else {
         sf_pb_write_i64(m->out, field, v);
@@ -150,7 +150,7 @@ void sf_message_u64(struct sf_message *m, uint32_t field, const char *key, uint6
     if (v == 0)
         return;
     if (m->is_json) {
-        key_of(m, key);
+        message_key_of(m, key);
         sf_json_write_u64_text(&m->w, v);
     } else {
         sf_pb_write_u64(m->out, field, v);
@@ -162,7 +162,7 @@ void sf_message_u32(struct sf_message *m, uint32_t field, const char *key, uint3
     if (v == 0)
         return;
     if (m->is_json) {
-        key_of(m, key);
+        message_key_of(m, key);
         sf_json_write_u64(&m->w, v);
     } else {
         sf_pb_write_u64(m->out, field, v);
@@ -174,7 +174,7 @@ void sf_message_f64(struct sf_message *m, uint32_t field, const char *key, doubl
     if (v == 0)
         return;
     if (m->is_json) {
-        key_of(m, key);
+        message_key_of(m, key);
         sf_json_write_f64(&m->w, v);
     } else {
         sf_pb_write_double(m->out, field, v);
@@ -186,7 +186,7 @@ void sf_message_bool(struct sf_message *m, uint32_t field, const char *key, bool
     if (!v)
         return;
     if (m->is_json) {
-        key_of(m, key);
+        message_key_of(m, key);
         sf_json_write_bool(&m->w, v);
     } else {
         sf_pb_write_bool(m->out, field, v);

@@ -2,7 +2,7 @@
 
 #include "base/num.h"
 
-static const uint8_t *take(struct sf_row_reader *r, size_t len, const char *what)
+static const uint8_t *row_binary_take(struct sf_row_reader *r, size_t len, const char *what)
 {
     const uint8_t *p = r->at;
     if (r->fault)
@@ -17,7 +17,7 @@ static const uint8_t *take(struct sf_row_reader *r, size_t len, const char *what
     return p;
 }
 
-static void refuse(struct sf_row_reader *r, const char *what)
+static void row_binary_refuse(struct sf_row_reader *r, const char *what)
 {
     if (r->fault)
         return;
@@ -26,11 +26,11 @@ static void refuse(struct sf_row_reader *r, const char *what)
     r->at = r->end;
 }
 
-static uint64_t varint(struct sf_row_reader *r)
+static uint64_t row_binary_varint(struct sf_row_reader *r)
 {
     uint64_t v = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
-        const uint8_t *p = take(r, 1, "a length that is cut off");
+        const uint8_t *p = row_binary_take(r, 1, "a length that is cut off");
         if (!p)
             return 0;
         if (shift == 63 && *p > 1)
@@ -39,31 +39,31 @@ static uint64_t varint(struct sf_row_reader *r)
         if (*p < 128)
             return v;
     }
-    refuse(r, "a length of more than 64 bits");
+    row_binary_refuse(r, "a length of more than 64 bits");
     return 0;
 }
 
 uint8_t sf_row_binary_u8(struct sf_row_reader *r)
 {
-    const uint8_t *p = take(r, 1, "a number that is cut off");
+    const uint8_t *p = row_binary_take(r, 1, "a number that is cut off");
     return p ? *p : 0;
 }
 
 uint16_t sf_row_binary_u16(struct sf_row_reader *r)
 {
-    const uint8_t *p = take(r, 2, "a number that is cut off");
+    const uint8_t *p = row_binary_take(r, 2, "a number that is cut off");
     return p ? sf_load_u16le(p) : 0;
 }
 
 uint32_t sf_row_binary_u32(struct sf_row_reader *r)
 {
-    const uint8_t *p = take(r, 4, "a number that is cut off");
+    const uint8_t *p = row_binary_take(r, 4, "a number that is cut off");
     return p ? sf_load_u32le(p) : 0;
 }
 
 uint64_t sf_row_binary_u64(struct sf_row_reader *r)
 {
-    const uint8_t *p = take(r, 8, "a number that is cut off");
+    const uint8_t *p = row_binary_take(r, 8, "a number that is cut off");
     return p ? sf_load_u64le(p) : 0;
 }
 
@@ -77,15 +77,15 @@ double sf_row_binary_f64(struct sf_row_reader *r)
 
 sf_str sf_row_binary_fixed(struct sf_row_reader *r, size_t len)
 {
-    const uint8_t *p = take(r, len, "a string that is cut off");
+    const uint8_t *p = row_binary_take(r, len, "a string that is cut off");
     return p ? (sf_str){(const char *)p, len} : SF_STR_NONE;
 }
 
 sf_str sf_row_binary_str(struct sf_row_reader *r)
 {
-    uint64_t len = varint(r);
+    uint64_t len = row_binary_varint(r);
     if (len > (size_t)(r->end - r->at)) {
-        refuse(r, "a string longer than what is left");
+        row_binary_refuse(r, "a string longer than what is left");
         return SF_STR_NONE;
     }
     return sf_row_binary_fixed(r, (size_t)len);
@@ -93,9 +93,9 @@ sf_str sf_row_binary_str(struct sf_row_reader *r)
 
 uint32_t sf_row_binary_count(struct sf_row_reader *r, size_t min_len)
 {
-    uint64_t n = varint(r);
+    uint64_t n = row_binary_varint(r);
     if (n > UINT32_MAX || n > (size_t)(r->end - r->at) / (min_len ? min_len : 1)) {
-        refuse(r, "an array longer than what is left");
+        row_binary_refuse(r, "an array longer than what is left");
         return 0;
     }
     return (uint32_t)n;

@@ -24,7 +24,7 @@ static bool scale_unix(uint64_t v, int64_t *out_ns)
     return true;
 }
 
-static bool digits(sf_str text, size_t at, size_t n, int *out)
+static bool time_text_digits(sf_str text, size_t at, size_t n, int *out)
 {
     uint64_t v;
     if (at + n > text.len || !sf_str_to_u64(sf_str_part(text, at, n), &v))
@@ -40,9 +40,10 @@ static bool parse_rfc3339(sf_str t, int64_t *out_ns)
     int year, month, zone_h = 0, zone_m = 0;
     int64_t frac_ns = 0;
     if (t.len < 20 || t.p[4] != '-' || t.p[7] != '-' || (t.p[10] != 'T' && t.p[10] != 't') ||
-        t.p[13] != ':' || t.p[16] != ':' || !digits(t, 0, 4, &year) || !digits(t, 5, 2, &month) ||
-        !digits(t, 8, 2, &tm.tm_mday) || !digits(t, 11, 2, &tm.tm_hour) ||
-        !digits(t, 14, 2, &tm.tm_min) || !digits(t, 17, 2, &tm.tm_sec))
+        t.p[13] != ':' || t.p[16] != ':' || !time_text_digits(t, 0, 4, &year) ||
+        !time_text_digits(t, 5, 2, &month) || !time_text_digits(t, 8, 2, &tm.tm_mday) ||
+        !time_text_digits(t, 11, 2, &tm.tm_hour) || !time_text_digits(t, 14, 2, &tm.tm_min) ||
+        !time_text_digits(t, 17, 2, &tm.tm_sec))
         return false;
     if (year < 1970 || year > 2261 || month < 1 || month > 12 || tm.tm_mday < 1 ||
         tm.tm_mday > 31 || tm.tm_hour > 23 || tm.tm_min > 59 || tm.tm_sec > 60)
@@ -58,7 +59,7 @@ static bool parse_rfc3339(sf_str t, int64_t *out_ns)
     sf_str zone = sf_str_from_at(t, at);
     int64_t zone_s = 0;
     if (zone.len == 6 && (zone.p[0] == '+' || zone.p[0] == '-') && zone.p[3] == ':' &&
-        digits(zone, 1, 2, &zone_h) && digits(zone, 4, 2, &zone_m))
+        time_text_digits(zone, 1, 2, &zone_h) && time_text_digits(zone, 4, 2, &zone_m))
         zone_s = (zone.p[0] == '-' ? -1 : 1) * (zone_h * 3600LL + zone_m * 60LL);
     else if (!sf_str_ieq(zone, SF_STR("z")))
         return false;
