@@ -10,7 +10,7 @@ uint64_t sf_block_least = SF_BLOCK_LEAST_NS;
 /* The name by which a linker is queried for the hooks' archive. */
 __attribute__((visibility("hidden"), used)) const char sf_hooks = 1;
 
-static enum sf_wait wait_of(int fd)
+static enum sf_wait block_hook_wait_of(int fd)
 {
     struct stat st;
     if (fstat(fd, &st))
@@ -27,12 +27,12 @@ __attribute__((noinline)) void sf_blocked(uint64_t begin, enum sf_wait wait, int
     int saved = errno;
     uint64_t ns = sf_ticks_to_ns(sf_ticks() - begin);
     if (wait == SF_WAIT_IO && fd >= 0)
-        wait = wait_of(fd);
+        wait = block_hook_wait_of(fd);
     sf_waits_add(SF_SAMPLES_BLOCK, wait, ns, caller);
     errno = saved;
 }
 
-static enum sf_err begin(uint64_t period, struct sf_why *why)
+static enum sf_err block_hook_begin(uint64_t period, struct sf_why *why)
 {
     (void)period;
     (void)why;
@@ -41,12 +41,13 @@ static enum sf_err begin(uint64_t period, struct sf_why *why)
     return SF_OK; /* the hooks look whether the kind is on */
 }
 
-static void end(void)
+static void block_hook_end(void)
 {
 }
 
 void sf_block_hook_offer(void)
 {
-    static const struct sf_profiler_source source = {.begin = begin, .end = end};
+    static const struct sf_profiler_source source = {.begin = block_hook_begin,
+                                                     .end = block_hook_end};
     sf_profiler_set_source(SF_SAMPLES_BLOCK, &source);
 }

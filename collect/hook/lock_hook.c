@@ -33,7 +33,7 @@ static struct {
     rwlock_clock_call *clockrdlock, *clockwrlock;
 } next = {.lock = first_lock, .rdlock = first_rdlock, .wrlock = first_wrlock};
 
-__attribute__((constructor(101))) static void look_up(void)
+__attribute__((constructor(101))) static void lock_hook_look_up(void)
 {
     SF_NEXT(next.trylock, "pthread_mutex_trylock");
     SF_NEXT(next.timedlock, "pthread_mutex_timedlock");
@@ -51,7 +51,7 @@ __attribute__((constructor(101))) static void look_up(void)
 
 static int first_lock(pthread_mutex_t *m)
 {
-    look_up();
+    lock_hook_look_up();
     if (next.lock == first_lock)
         sf_next_is_missing("pthread_mutex_lock");
     return next.lock(m);
@@ -59,7 +59,7 @@ static int first_lock(pthread_mutex_t *m)
 
 static int first_rdlock(pthread_rwlock_t *l)
 {
-    look_up();
+    lock_hook_look_up();
     if (next.rdlock == first_rdlock)
         sf_next_is_missing("pthread_rwlock_rdlock");
     return next.rdlock(l);
@@ -67,7 +67,7 @@ static int first_rdlock(pthread_rwlock_t *l)
 
 static int first_wrlock(pthread_rwlock_t *l)
 {
-    look_up();
+    lock_hook_look_up();
     if (next.wrlock == first_wrlock)
         sf_next_is_missing("pthread_rwlock_wrlock");
     return next.wrlock(l);
@@ -77,7 +77,7 @@ static int first_wrlock(pthread_rwlock_t *l)
  * a word that an unlock has just changed waits for that, 3 ns when a program does nothing in
  * between. A mutex's owner could be obtained for less, but he is cleared before the lock is free
  * and set after it is taken: a third of the waits for a tenth of a microsecond would be missed. */
-static inline bool is_taken(const void *lock)
+static inline bool lock_hook_is_taken(const void *lock)
 {
     return sf_profiler_is_on(SF_SAMPLES_MUTEX) &&
            SF_RARELY(__atomic_load_n((const int *)lock, __ATOMIC_RELAXED) != 0);
@@ -93,7 +93,7 @@ struct lock {
 };
 
 /* Tries, then waits and says how long. Not inline: what a free lock costs has no space for it. */
-static __attribute__((noinline)) int wait_for(struct lock l, const void *caller)
+static __attribute__((noinline)) int lock_hook_wait_for(struct lock l, const void *caller)
 {
     int result = l.try_it(&l);
     int64_t begin_ns;
@@ -105,7 +105,8 @@ static __attribute__((noinline)) int wait_for(struct lock l, const void *caller)
     return result;
 }
 
-#define WAIT_FOR(...) SF_STAY(wait_for((struct lock){__VA_ARGS__}, __builtin_return_address(0)))
+#define WAIT_FOR(...) \
+    SF_STAY(lock_hook_wait_for((struct lock){__VA_ARGS__}, __builtin_return_address(0)))
 
 static int try_mutex(const struct lock *l)
 {
@@ -158,14 +159,14 @@ static int take_write_by_clock(const struct lock *l)
 
 SF_HOOK int pthread_mutex_lock(pthread_mutex_t *m)
 {
-    if (is_taken(m))
+    if (lock_hook_is_taken(m))
         return WAIT_FOR(try_mutex, take_mutex, m, 0, NULL);
     return next.lock(m);
 }
 
 SF_HOOK int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until)
 {
-    if (is_taken(m))
+    if (lock_hook_is_taken(m))
         return WAIT_FOR(try_mutex, take_mutex_until, m, 0, until);
     return next.timedlock(m, until);
 }
@@ -173,35 +174,35 @@ SF_HOOK int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *u
 SF_HOOK int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock,
                                     const struct timespec *until)
 {
-    if (is_taken(m))
+    if (lock_hook_is_taken(m))
         return WAIT_FOR(try_mutex, take_mutex_by_clock, m, clock, until);
     return next.clocklock(m, clock, until);
 }
 
 SF_HOOK int pthread_rwlock_rdlock(pthread_rwlock_t *l)
 {
-    if (is_taken(l))
+    if (lock_hook_is_taken(l))
         return WAIT_FOR(try_read, take_read, l, 0, NULL);
     return next.rdlock(l);
 }
 
 SF_HOOK int pthread_rwlock_wrlock(pthread_rwlock_t *l)
 {
-    if (is_taken(l))
+    if (lock_hook_is_taken(l))
         return WAIT_FOR(try_write, take_write, l, 0, NULL);
     return next.wrlock(l);
 }
 
 SF_HOOK int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *until)
 {
-    if (is_taken(l))
+    if (lock_hook_is_taken(l))
         return WAIT_FOR(try_read, take_read_until, l, 0, until);
     return next.timedrdlock(l, until);
 }
 
 SF_HOOK int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *until)
 {
-    if (is_taken(l))
+    if (lock_hook_is_taken(l))
         return WAIT_FOR(try_write, take_write_until, l, 0, until);
     return next.timedwrlock(l, until);
 }
@@ -209,7 +210,7 @@ SF_HOOK int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespe
 SF_HOOK int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t clock,
                                        const struct timespec *until)
 {
-    if (is_taken(l))
+    if (lock_hook_is_taken(l))
         return WAIT_FOR(try_read, take_read_by_clock, l, clock, until);
     return next.clockrdlock(l, clock, until);
 }
@@ -217,27 +218,28 @@ SF_HOOK int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t clock,
 SF_HOOK int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t clock,
                                        const struct timespec *until)
 {
-    if (is_taken(l))
+    if (lock_hook_is_taken(l))
         return WAIT_FOR(try_write, take_write_by_clock, l, clock, until);
     return next.clockwrlock(l, clock, until);
 }
 
 SF_OWN(pthread_mutex_lock);
 
-static enum sf_err begin(uint64_t period, struct sf_why *why)
+static enum sf_err lock_hook_begin(uint64_t period, struct sf_why *why)
 {
     (void)period;
     (void)why;
     return SF_OK; /* the hooks look whether the kind is on */
 }
 
-static void end(void)
+static void lock_hook_end(void)
 {
 }
 
-__attribute__((constructor(102))) static void offer(void)
+__attribute__((constructor(102))) static void lock_hook_offer(void)
 {
-    static const struct sf_profiler_source source = {.begin = begin, .end = end};
+    static const struct sf_profiler_source source = {.begin = lock_hook_begin,
+                                                     .end = lock_hook_end};
     if (SF_IS_CALLED(pthread_mutex_lock))
         sf_profiler_set_source(SF_SAMPLES_MUTEX, &source);
 }

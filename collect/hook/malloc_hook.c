@@ -70,7 +70,7 @@ static void *boot_take(size_t len)
  */
 static bool is_passed_by;
 
-static void *library_of(void *function)
+static void *malloc_hook_library_of(void *function)
 {
     Dl_info info;
     return function && dladdr(function, &info) ? info.dli_fbase : NULL;
@@ -86,7 +86,7 @@ static void *by_posix(size_t align, size_t len)
 }
 
 /* Runs once, in the first thread that allocates: before main, while there is no other. */
-static bool look_up(void)
+static bool malloc_hook_look_up(void)
 {
     static _Thread_local bool is_looking;
     void *alloc, *aligned;
@@ -103,11 +103,11 @@ static bool look_up(void)
     SF_NEXT(next.alloc, "malloc");
     memcpy(&alloc, &next.alloc, sizeof(alloc));
     memcpy(&aligned, &next.memalign, sizeof(aligned));
-    if (library_of(aligned) == library_of(alloc)) {
+    if (malloc_hook_library_of(aligned) == malloc_hook_library_of(alloc)) {
         next.for_samples = next.memalign;
     } else {
         memcpy(&aligned, &next.posix_memalign, sizeof(aligned));
-        if (library_of(aligned) == library_of(alloc))
+        if (malloc_hook_library_of(aligned) == malloc_hook_library_of(alloc))
             next.for_samples = by_posix;
     }
     is_looking = false;
@@ -116,7 +116,7 @@ static bool look_up(void)
 
 static bool is_found(void)
 {
-    if (!look_up())
+    if (!malloc_hook_look_up())
         return false;
     if (next.alloc == first_alloc)
         sf_next_is_missing("malloc");
@@ -168,13 +168,13 @@ static void *first_valloc(size_t len)
 
 SF_OWN(malloc);
 
-__attribute__((constructor(101))) static void at_load(void)
+__attribute__((constructor(101))) static void malloc_hook_at_load(void)
 {
-    look_up();
+    malloc_hook_look_up();
     if (!SF_IS_CALLED(malloc) && !sf_next_is_there())
         return; /* libc's, and no way to stand before it */
-    is_passed_by = !SF_IS_CALLED(malloc) ||
-                   library_of(dlsym(RTLD_DEFAULT, "malloc")) != library_of(&next);
+    is_passed_by = !SF_IS_CALLED(malloc) || malloc_hook_library_of(dlsym(RTLD_DEFAULT, "malloc")) !=
+                                                malloc_hook_library_of(&next);
     if (is_passed_by)
         sf_heap_profiler_set_blind("the program has a malloc of its own that is found before ours");
     sf_profiler_set_source(SF_SAMPLES_ALLOC, &sf_heap_alloc_source);
@@ -299,7 +299,7 @@ static __attribute__((noinline)) void slow_free(void *p)
 /* ---- the family ---- */
 
 /* True: the allocation passes the point of the next sample. */
-static inline bool is_due(size_t len)
+static inline bool malloc_hook_is_due(size_t len)
 {
     struct sf_hook_thread *t = &sf_hook_self;
     uint64_t left = t->heap_left;
@@ -312,7 +312,7 @@ static inline bool is_due(size_t len)
 
 SF_HOOK void *malloc(size_t len)
 {
-    if (SF_RARELY(is_due(len)))
+    if (SF_RARELY(malloc_hook_is_due(len)))
         return slow_alloc(len, __builtin_return_address(0));
     return next.alloc(len);
 }
@@ -329,7 +329,7 @@ SF_HOOK void free(void *p)
 SF_HOOK void *calloc(size_t n, size_t size)
 {
     size_t len;
-    if (SF_RARELY(!sf_mul_size(n, size, &len) || is_due(len)))
+    if (SF_RARELY(!sf_mul_size(n, size, &len) || malloc_hook_is_due(len)))
         return slow_calloc(n, size, __builtin_return_address(0));
     return next.zeroed(n, size);
 }
@@ -367,7 +367,7 @@ static bool is_power_of_two(size_t n)
 
 SF_HOOK void *memalign(size_t align, size_t len)
 {
-    if (SF_RARELY(is_due(len)) && is_power_of_two(align) &&
+    if (SF_RARELY(malloc_hook_is_due(len)) && is_power_of_two(align) &&
         sf_heap_profiler_wants(&sf_hook_self, len))
         return sampled(align, len, __builtin_return_address(0));
     return next.memalign(align, len);
@@ -375,7 +375,7 @@ SF_HOOK void *memalign(size_t align, size_t len)
 
 SF_HOOK void *aligned_alloc(size_t align, size_t len)
 {
-    if (SF_RARELY(is_due(len)) && is_power_of_two(align) &&
+    if (SF_RARELY(malloc_hook_is_due(len)) && is_power_of_two(align) &&
         sf_heap_profiler_wants(&sf_hook_self, len))
         return sampled(align, len, __builtin_return_address(0));
     return next.aligned_alloc(align, len);
@@ -383,7 +383,7 @@ SF_HOOK void *aligned_alloc(size_t align, size_t len)
 
 SF_HOOK int posix_memalign(void **out, size_t align, size_t len)
 {
-    if (SF_RARELY(is_due(len)) && is_power_of_two(align) && align >= sizeof(void *) &&
+    if (SF_RARELY(malloc_hook_is_due(len)) && is_power_of_two(align) && align >= sizeof(void *) &&
         sf_heap_profiler_wants(&sf_hook_self, len)) {
         int saved = errno;
         void *p = sampled(align, len, __builtin_return_address(0));
@@ -397,7 +397,7 @@ SF_HOOK int posix_memalign(void **out, size_t align, size_t len)
 
 SF_HOOK void *valloc(size_t len)
 {
-    if (SF_RARELY(is_due(len)) && sf_heap_profiler_wants(&sf_hook_self, len))
+    if (SF_RARELY(malloc_hook_is_due(len)) && sf_heap_profiler_wants(&sf_hook_self, len))
         return sampled(SF_HEAP_ALIGN, len, __builtin_return_address(0));
     return next.valloc(len);
 }

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static void say(const char *text)
+static void next_say(const char *text)
 {
     if (syscall(SYS_write, 2, text, strlen(text)) < 0)
         return; /* there is no listener */
@@ -14,10 +14,10 @@ static void say(const char *text)
 
 _Noreturn void sf_next_is_missing(const char *name)
 {
-    say("spanflame: no next ");
-    say(name);
-    say(": libspanflame_hooks.a stands before libc.a in a static program; "
-        "pkg-config --static knows the order\n");
+    next_say("spanflame: no next ");
+    next_say(name);
+    next_say(": libspanflame_hooks.a stands before libc.a in a static program; "
+             "pkg-config --static knows the order\n");
     abort();
 }
 

@@ -80,7 +80,7 @@ SF_BLOCKING_REPEATED_IN(int, pause, V, NAP, (void), ())
 
 SF_OWN(nanosleep);
 
-__attribute__((constructor(102))) static void offer(void)
+__attribute__((constructor(102))) static void sleep_hook_offer(void)
 {
     if (SF_IS_CALLED(nanosleep))
         sf_block_hook_offer();

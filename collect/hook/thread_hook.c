@@ -27,14 +27,14 @@ static void at_end(void *value)
         sf_cpu_profiler_thread_ends();
 }
 
-__attribute__((constructor(101))) static void at_load(void)
+__attribute__((constructor(101))) static void thread_hook_at_load(void)
 {
     SF_NEXT(next_create, "pthread_create");
     has_key = !pthread_key_create(&key, at_end); /* an early one: setting it allocates nothing */
 }
 
 /* Its last call takes its frame over: stacks are those of the program. */
-static void *begin(void *p)
+static void *thread_hook_begin(void *p)
 {
     struct start s = *(struct start *)p;
     uintptr_t run;
@@ -58,7 +58,7 @@ SF_HOOK int pthread_create(pthread_t *restrict id, const pthread_attr_t *restric
         return next_create(id, attr, run, arg);
     *s = (struct start){run, arg};
     errno = saved;
-    err = next_create(id, attr, begin, s);
+    err = next_create(id, attr, thread_hook_begin, s);
     if (err)
         sf_heap_free(s);
     return err;

@@ -8,7 +8,7 @@
 
 /* AnyValue{1: string, 2: bool, 3: int, 4: double}; KeyValue{1: key, 2: AnyValue}. */
 
-static void write_plain(struct sf_buf *out, uint32_t field, sf_str text)
+static void attr_write_plain(struct sf_buf *out, uint32_t field, sf_str text)
 {
     uint8_t *to;
     if (__builtin_expect(sf_utf8_is_valid(text), 1)) {
@@ -32,11 +32,11 @@ void sf_attr_write_text(struct sf_buf *out, uint32_t field, sf_str text, size_t 
     struct sf_buf room = {0};
     if (text.len > max_len)
         text.len = sf_utf8_cut(text, max_len);
-    write_plain(out, field, sf_redact_text(text, &room));
+    attr_write_plain(out, field, sf_redact_text(text, &room));
     sf_buf_done(&room);
 }
 
-static size_t begin(struct sf_buf *out, uint32_t field, sf_str key, size_t *value_mark)
+static size_t attr_write_begin(struct sf_buf *out, uint32_t field, sf_str key, size_t *value_mark)
 {
     size_t mark = sf_pb_write_begin(out, field);
     sf_attr_write_text(out, 1, key, SF_ATTR_KEY_MAX);
@@ -44,7 +44,7 @@ static size_t begin(struct sf_buf *out, uint32_t field, sf_str key, size_t *valu
     return mark;
 }
 
-static void end(struct sf_buf *out, size_t mark, size_t value_mark)
+static void attr_write_end(struct sf_buf *out, size_t mark, size_t value_mark)
 {
     sf_pb_write_end(out, value_mark);
     sf_pb_write_end(out, mark);
@@ -52,11 +52,11 @@ static void end(struct sf_buf *out, size_t mark, size_t value_mark)
 
 void sf_attr_write_str(struct sf_buf *out, uint32_t field, sf_str key, sf_str val)
 {
-    size_t value_mark, mark = begin(out, field, key, &value_mark);
+    size_t value_mark, mark = attr_write_begin(out, field, key, &value_mark);
     if (__builtin_expect(sf_redact_key(key, false), 0) && val.len)
         val = SF_REDACTED;
     sf_attr_write_text(out, 1, val, val.len);
-    end(out, mark, value_mark);
+    attr_write_end(out, mark, value_mark);
 }
 
 /* A number under the name of a secret: a PIN, the number of a card. */
@@ -70,9 +70,9 @@ static bool hide_number(struct sf_buf *out, uint32_t field, sf_str key)
 
 void sf_attr_write_bool(struct sf_buf *out, uint32_t field, sf_str key, bool val)
 {
-    size_t value_mark, mark = begin(out, field, key, &value_mark);
+    size_t value_mark, mark = attr_write_begin(out, field, key, &value_mark);
     sf_pb_write_bool(out, 2, val);
-    end(out, mark, value_mark);
+    attr_write_end(out, mark, value_mark);
 }
 
 void sf_attr_write_int(struct sf_buf *out, uint32_t field, sf_str key, int64_t val)
@@ -80,9 +80,9 @@ void sf_attr_write_int(struct sf_buf *out, uint32_t field, sf_str key, int64_t v
     size_t value_mark, mark;
     if (hide_number(out, field, key))
         return;
-    mark = begin(out, field, key, &value_mark);
+    mark = attr_write_begin(out, field, key, &value_mark);
     sf_pb_write_i64(out, 3, val);
-    end(out, mark, value_mark);
+    attr_write_end(out, mark, value_mark);
 }
 
 void sf_attr_write_double(struct sf_buf *out, uint32_t field, sf_str key, double val)
@@ -90,9 +90,9 @@ void sf_attr_write_double(struct sf_buf *out, uint32_t field, sf_str key, double
     size_t value_mark, mark;
     if (hide_number(out, field, key))
         return;
-    mark = begin(out, field, key, &value_mark);
+    mark = attr_write_begin(out, field, key, &value_mark);
     sf_pb_write_double(out, 4, val);
-    end(out, mark, value_mark);
+    attr_write_end(out, mark, value_mark);
 }
 
 bool sf_attr_write(struct sf_buf *out, uint32_t field, const sf_attr *attr, size_t max_len)

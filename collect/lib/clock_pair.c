@@ -5,7 +5,8 @@
 #include "collect/sys/perf_clock.h"
 
 /* A rate from `least` to `most` times the one that was requested, as a period. */
-static uint64_t draw(struct sf_gap_chance *chance, uint64_t period_ns, double least, double most)
+static uint64_t clock_pair_draw(struct sf_gap_chance *chance, uint64_t period_ns, double least,
+                                double most)
 {
     return (uint64_t)((double)period_ns / (least + (most - least) * sf_gap_uniform(chance)));
 }
@@ -19,8 +20,8 @@ static uint64_t stands_for(const struct sf_clock_pair *p)
 }
 
 /* The one it has continues when a new one is refused. */
-static void replace(struct sf_clock_pair *p, unsigned which, const struct sf_clock_aim *aim,
-                    uint64_t every_ns)
+static void clock_pair_replace(struct sf_clock_pair *p, unsigned which,
+                               const struct sf_clock_aim *aim, uint64_t every_ns)
 {
     void *clock = sf_perf_clock_start(aim->tid, every_ns, aim->sig);
     if (!clock)
@@ -36,7 +37,7 @@ uint64_t sf_clock_pair_start(struct sf_clock_pair *p, const struct sf_clock_aim 
 {
     memset(p, 0, sizeof(*p));
     p->next = 1;
-    replace(p, 0, aim, draw(chance, aim->period_ns, 0.75, 1.25));
+    clock_pair_replace(p, 0, aim, clock_pair_draw(chance, aim->period_ns, 0.75, 1.25));
     return p->clocks[0] ? stands_for(p) : 0;
 }
 
@@ -45,10 +46,10 @@ uint64_t sf_clock_pair_vary(struct sf_clock_pair *p, const struct sf_clock_aim *
 {
     if (is_two) {
         bool was_alone = !p->clocks[1];
-        replace(p, p->next, aim, draw(chance, aim->period_ns, 0.3, 0.7));
+        clock_pair_replace(p, p->next, aim, clock_pair_draw(chance, aim->period_ns, 0.3, 0.7));
         p->next = !p->next;
         if (was_alone && p->clocks[1]) /* the first one ran at the whole rate */
-            replace(p, 0, aim, draw(chance, aim->period_ns, 0.3, 0.7));
+            clock_pair_replace(p, 0, aim, clock_pair_draw(chance, aim->period_ns, 0.3, 0.7));
         return stands_for(p);
     }
     if (p->clocks[1]) {
@@ -56,7 +57,7 @@ uint64_t sf_clock_pair_vary(struct sf_clock_pair *p, const struct sf_clock_aim *
         p->clocks[1] = NULL;
     }
     p->next = 1;
-    replace(p, 0, aim, draw(chance, aim->period_ns, 0.75, 1.25));
+    clock_pair_replace(p, 0, aim, clock_pair_draw(chance, aim->period_ns, 0.75, 1.25));
     return stands_for(p);
 }
 

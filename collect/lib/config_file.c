@@ -14,7 +14,7 @@ struct parse {
     struct sf_why *why;
 };
 
-static enum sf_err refuse(struct parse *p, const char *what)
+static enum sf_err config_file_refuse(struct parse *p, const char *what)
 {
     return sf_fail(p->why, SF_ERR_INPUT, "configuration, line %u: %s", p->line, what);
 }
@@ -43,7 +43,7 @@ static sf_str unquote(sf_str v)
     return is_quoted ? sf_str_part(v, 1, v.len - 2) : v;
 }
 
-static void keep(struct parse *p, size_t len, sf_str val)
+static void config_file_keep(struct parse *p, size_t len, sf_str val)
 {
     val = unquote(val);
     val.len = val.len ? strnlen(val.p, val.len) : 0;
@@ -76,22 +76,22 @@ static enum sf_err parse_braces(struct parse *p, size_t len, sf_str *rest, int d
 {
     enum sf_err err = SF_OK;
     if (depth > DEPTH)
-        return refuse(p, "nested too deep");
+        return config_file_refuse(p, "nested too deep");
     *rest = sf_str_trim(sf_str_from_at(*rest, 1));
     while (!err && rest->len && rest->p[0] != '}') {
         size_t colon, end = 0, name;
         if (!sf_str_find_char(*rest, ':', &colon))
-            return refuse(p, "a key without a value");
+            return config_file_refuse(p, "a key without a value");
         name = name_add(p, len, sf_str_trim(sf_str_part(*rest, 0, colon)));
         if (!name)
-            return refuse(p, "not a key");
+            return config_file_refuse(p, "not a key");
         *rest = sf_str_trim(sf_str_from_at(*rest, colon + 1));
         if (rest->len && rest->p[0] == '{') {
             err = parse_braces(p, name, rest, depth + 1);
         } else {
             while (end < rest->len && rest->p[end] != ',' && rest->p[end] != '}')
                 end++;
-            keep(p, name, sf_str_trim(sf_str_part(*rest, 0, end)));
+            config_file_keep(p, name, sf_str_trim(sf_str_part(*rest, 0, end)));
             *rest = sf_str_from_at(*rest, end);
         }
         p->name[len] = 0;
@@ -100,7 +100,7 @@ static enum sf_err parse_braces(struct parse *p, size_t len, sf_str *rest, int d
             *rest = sf_str_trim(sf_str_from_at(*rest, 1));
     }
     if (!err && !rest->len)
-        return refuse(p, "braces must close on their line");
+        return config_file_refuse(p, "braces must close on their line");
     if (!err)
         *rest = sf_str_trim(sf_str_from_at(*rest, 1));
     return err;
@@ -110,25 +110,25 @@ struct level {
     size_t indent, len; /* of its keys' lines; of the name above them */
 };
 
-static enum sf_err parse_line(struct parse *p, sf_str text, size_t len, size_t *out_len)
+static enum sf_err config_file_parse_line(struct parse *p, sf_str text, size_t len, size_t *out_len)
 {
     size_t colon;
     sf_str val;
     *out_len = 0;
     if (!sf_str_find_char(text, ':', &colon))
-        return refuse(p, "neither a key nor a section");
+        return config_file_refuse(p, "neither a key nor a section");
     *out_len = name_add(p, len, sf_str_trim(sf_str_part(text, 0, colon)));
     if (!*out_len)
-        return refuse(p, "not a key");
+        return config_file_refuse(p, "not a key");
     val = sf_str_trim(sf_str_from_at(text, colon + 1));
     if (val.len && val.p[0] == '{') {
         enum sf_err err = parse_braces(p, *out_len, &val, 1);
         if (!err && val.len)
-            return refuse(p, "something after the braces");
+            return config_file_refuse(p, "something after the braces");
         return err;
     }
     if (val.len)
-        keep(p, *out_len, val);
+        config_file_keep(p, *out_len, val);
     return SF_OK;
 }
 
@@ -163,11 +163,11 @@ enum sf_err sf_config_file_parse(struct sf_config_file *f, sf_str text, struct s
         if (indent > levels[depth].indent) {
             size_t above = strlen(p.name);
             if (depth + 1 == DEPTH)
-                return refuse(&p, "nested too deep");
+                return config_file_refuse(&p, "nested too deep");
             levels[++depth] = (struct level){indent, above};
         }
         p.name[levels[depth].len] = 0;
-        err = parse_line(&p, line, levels[depth].len, &len);
+        err = config_file_parse_line(&p, line, levels[depth].len, &len);
         if (err)
             return err;
     }
@@ -197,7 +197,7 @@ enum sf_err sf_config_file_read(struct sf_config_file *f, const char *path, stru
 }
 
 /* The last value given, followed by its line. */
-static const char *find(const struct sf_config_file *f, const char *name, bool is_line)
+static const char *config_file_find(const struct sf_config_file *f, const char *name, bool is_line)
 {
     const char *p = (const char *)f->vars.p, *found = NULL;
     const char *end = p ? p + f->vars.len : NULL;
@@ -212,12 +212,12 @@ static const char *find(const struct sf_config_file *f, const char *name, bool i
 
 const char *sf_config_file_get(const struct sf_config_file *f, const char *name)
 {
-    return find(f, name, false);
+    return config_file_find(f, name, false);
 }
 
 const char *sf_config_file_line(const struct sf_config_file *f, const char *name)
 {
-    return find(f, name, true);
+    return config_file_find(f, name, true);
 }
 
 void sf_config_file_done(struct sf_config_file *f)

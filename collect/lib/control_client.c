@@ -46,7 +46,7 @@ static struct {
 
 /* ---- the query ---- */
 
-static void add_param(struct sf_buf *b, const char *name, const char *val)
+static void control_client_add_param(struct sf_buf *b, const char *name, const char *val)
 {
     sf_buf_print(b, "&%s=", name);
     for (; *val; val++) {
@@ -57,7 +57,7 @@ static void add_param(struct sf_buf *b, const char *name, const char *val)
 }
 
 /* "/base/v1development/profiles" to "/base/api/v1/control"; for any other path there is no base. */
-static void add_path(struct sf_buf *b)
+static void control_client_add_path(struct sf_buf *b)
 {
     static const char tail[] = "/v1development/profiles";
     const struct sf_exporter_settings *x = &c.settings->profile_exporter;
@@ -88,16 +88,16 @@ static void write_question(struct sf_buf *b, int64_t wait_ns)
     gethostname(host, sizeof(host) - 1);
     sf_library_problem(problem, sizeof(problem));
     sf_buf_reset(b);
-    add_path(b);
-    add_param(b, "service", c.settings->service);
-    add_param(b, "instance", c.instance);
+    control_client_add_path(b);
+    control_client_add_param(b, "service", c.settings->service);
+    control_client_add_param(b, "instance", c.instance);
     sf_buf_print(b, "&wait=%" PRId64 "ms", wait_ns / SF_NS_PER_MS);
     sf_buf_print(b, "&rate=%" PRIu64 "&paused=%s&cost=%u&pid=%d", sf_governor_rate(),
                  is_paused ? "true" : "false", c.cost, (int)getpid());
-    add_param(b, "host", host);
-    add_param(b, "agent", "spanflame-c/" SPANFLAME_VERSION);
+    control_client_add_param(b, "host", host);
+    control_client_add_param(b, "agent", "spanflame-c/" SPANFLAME_VERSION);
     if (problem[0])
-        add_param(b, "problem", problem);
+        control_client_add_param(b, "problem", problem);
     if (c.done[0] && !c.is_done_told)
         sf_buf_print(b, "&capture=%s&from=%" PRId64 "&until=%" PRId64, c.done, c.done_from_ns,
                      c.done_until_ns);
@@ -144,7 +144,7 @@ static void obey(void)
     sf_governor_wish_set(&w);
 }
 
-static void begin_capture(void)
+static void control_client_begin_capture(void)
 {
     unsigned missing = c.doc.capture_kinds & ~sf_profiler_on_for(SF_FOR_SERVER);
     struct sf_why why = {0};
@@ -173,7 +173,7 @@ static void end_capture(void)
 }
 
 /* False: it is not understood. */
-static bool take(const struct sf_answer *a)
+static bool control_client_take(const struct sf_answer *a)
 {
     struct sf_control_order d;
     bool is_other;
@@ -187,7 +187,7 @@ static bool take(const struct sf_answer *a)
     }
     c.doc = d;
     if (c.doc.capture[0] && !c.capture_end_ns && strcmp(c.doc.capture, c.done) != 0)
-        begin_capture();
+        control_client_begin_capture();
     else
         obey();
     return true;
@@ -220,7 +220,7 @@ static void sleep_for(int64_t ns)
     }
 }
 
-static void run(void *arg)
+static void control_client_run(void *arg)
 {
     static struct sf_answer a; /* one thread; larger than its stack should hold */
     struct sf_buf path = {.max = 16384};
@@ -245,7 +245,7 @@ static void run(void *arg)
         err = sf_buf_ok(&path) ? sf_http_post_get(&c.http, (const char *)path.p, c.doc.version,
                                                   sf_clock_mono_ns() + wait_ns + GRACE_NS, &a, &why)
                                : SF_ERR_NOMEM;
-        is_understood = !err && a.status == 200 && take(&a);
+        is_understood = !err && a.status == 200 && control_client_take(&a);
         pause_ns = pause_after(err, &a, is_understood, sf_clock_mono_ns() - begin_ns);
         if (c.capture_end_ns && c.capture_end_ns - sf_clock_mono_ns() < pause_ns)
             pause_ns = c.capture_end_ns - sf_clock_mono_ns();
@@ -269,7 +269,8 @@ void sf_control_client_start(const struct sf_settings *settings, const char *ins
         snprintf(c.instance, sizeof(c.instance), "%s",
                  settings->instance[0] ? settings->instance : instance_id);
         atomic_store(&c.is_ending, false);
-        c.is_running = sf_guest_thread_start((struct sf_guest){"spanflame-ctl", true, run, NULL});
+        c.is_running = sf_guest_thread_start(
+            (struct sf_guest){"spanflame-ctl", true, control_client_run, NULL});
     }
     sf_lock_give(&c.lock);
 }

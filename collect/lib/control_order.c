@@ -21,7 +21,7 @@ static bool take_id(sf_str text, char out[SF_CONTROL_VERSION_CAP])
     return true;
 }
 
-static bool take_number(sf_str text, uint64_t least, uint64_t most, uint64_t *out)
+static bool control_order_take_number(sf_str text, uint64_t least, uint64_t most, uint64_t *out)
 {
     return sf_str_to_u64(text, out) && *out >= least && *out <= most;
 }
@@ -37,8 +37,8 @@ static bool take_capture(sf_str text, struct sf_control_order *d)
     memcpy(words, types.p, types.len);
     words[types.len] = 0;
     return take_id(id, d->capture) && sf_profiling_settings_words_parse(words, &d->capture_kinds) &&
-           d->capture_kinds && take_number(rate, 1, MAX_HZ, &d->capture_hz) &&
-           take_number(text, 1, MAX_CAPTURE_S, &d->capture_s);
+           d->capture_kinds && control_order_take_number(rate, 1, MAX_HZ, &d->capture_hz) &&
+           control_order_take_number(text, 1, MAX_CAPTURE_S, &d->capture_s);
 }
 
 /* "conditional.share 10%": a key of the configuration. */
@@ -54,7 +54,7 @@ static bool take_condition(sf_str name, sf_str val, struct sf_control_order *d)
     return true; /* of a later server */
 }
 
-static bool take_line(sf_str name, sf_str val, struct sf_control_order *d)
+static bool control_order_take_line(sf_str name, sf_str val, struct sf_control_order *d)
 {
     uint64_t until;
     bool is_on;
@@ -65,11 +65,11 @@ static bool take_line(sf_str name, sf_str val, struct sf_control_order *d)
             return false;
         d->is_off = !is_on;
     } else if (sf_str_eq(name, SF_STR("rate.cpu"))) {
-        return take_number(val, 1, MAX_HZ, &d->cpu_hz);
+        return control_order_take_number(val, 1, MAX_HZ, &d->cpu_hz);
     } else if (sf_str_eq(name, SF_STR("rate.wall"))) {
-        return take_number(val, 1, MAX_HZ, &d->wall_hz);
+        return control_order_take_number(val, 1, MAX_HZ, &d->wall_hz);
     } else if (sf_str_eq(name, SF_STR("rate.until"))) {
-        if (!take_number(val, 1, INT64_MAX / 1000000, &until))
+        if (!control_order_take_number(val, 1, INT64_MAX / 1000000, &until))
             return false;
         d->rates_until_ms = (int64_t)until;
     } else if (sf_str_eq(name, SF_STR("budget"))) {
@@ -90,7 +90,7 @@ bool sf_control_order_parse(sf_str text, struct sf_control_order *out)
     while (sf_str_split_next(&text, '\n', &line)) {
         if (!line.len)
             continue;
-        if (!sf_str_split_next(&line, ' ', &name) || !take_line(name, line, &d))
+        if (!sf_str_split_next(&line, ' ', &name) || !control_order_take_line(name, line, &d))
             return false;
     }
     if (!d.version[0])

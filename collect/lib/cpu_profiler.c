@@ -42,7 +42,8 @@ __thread struct sf_cpu_samples sf_cpu_samples_self;
 
 /* ---- in the handler ---- */
 
-static void take_sample(struct sf_profiled_thread *t, int overruns, const void *context)
+static void cpu_profiler_take_sample(struct sf_profiled_thread *t, int overruns,
+                                     const void *context)
 {
     struct sf_raw_sample *s = &t->scratch; /* not on the stack: alternate ones are small */
     int64_t begin_ns = sf_clock_mono_ns();
@@ -107,7 +108,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
         t = sf_profiled_threads_mine(&p.threads);
     if (t) {
         if (atomic_load_explicit(&p.is_on, memory_order_acquire) && !t->is_ended)
-            take_sample(t, info->si_code == SI_TIMER ? info->si_overrun : 0, context);
+            cpu_profiler_take_sample(t, info->si_code == SI_TIMER ? info->si_overrun : 0, context);
     } else if (before->sa_flags & SA_SIGINFO) {
         is_theirs = before->sa_sigaction != NULL;
         if (is_theirs)
@@ -146,13 +147,13 @@ static bool is_free(int sig)
            (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN);
 }
 
-static bool is_ours(int sig)
+static bool cpu_profiler_is_ours(int sig)
 {
     struct sigaction now;
     return !act_on(sig, NULL, &now) && now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_signal;
 }
 
-static bool handle(int sig, struct sigaction *before)
+static bool cpu_profiler_handle(int sig, struct sigaction *before)
 {
     struct sigaction action = {.sa_sigaction = on_signal,
                                .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
@@ -169,7 +170,7 @@ static bool take_timer_signal(struct sf_why *why)
     p.signals.timer = is_free(SIGPROF) ? SIGPROF : 0;
     for (int sig = SIGRTMAX - 2; !p.signals.timer && sig > SIGRTMIN; sig--)
         p.signals.timer = is_free(sig) ? sig : 0;
-    p.has_timer_signal = p.signals.timer && handle(p.signals.timer, &p.before[0]);
+    p.has_timer_signal = p.signals.timer && cpu_profiler_handle(p.signals.timer, &p.before[0]);
     if (!p.has_timer_signal)
         sf_fail(why, SF_ERR_IO, "profile: every signal is in use");
     return p.has_timer_signal;
@@ -184,7 +185,7 @@ static void ask_for_perf(void)
     p.signals.perf = PERF_SIGNAL;
     if (sf_perf_clock_try(&p.no_perf))
         return;
-    if (is_free(PERF_SIGNAL) && handle(PERF_SIGNAL, &p.before[1]))
+    if (is_free(PERF_SIGNAL) && cpu_profiler_handle(PERF_SIGNAL, &p.before[1]))
         p.threads.has_perf = true;
     else
         sf_fail(&p.no_perf, SF_ERR_BUSY, "the program uses SIGURG");
@@ -192,7 +193,7 @@ static void ask_for_perf(void)
 
 /* ---- the collecting thread ---- */
 
-static uint64_t drain(struct sf_profiled_thread *t, void *arg)
+static uint64_t cpu_profiler_drain(struct sf_profiled_thread *t, void *arg)
 {
     struct sf_raw_sample s;
     uint64_t ns = 0;
@@ -216,15 +217,15 @@ static uint64_t drain(struct sf_profiled_thread *t, void *arg)
  * timers. One that resets signals (daemons do) loses nothing when we take it again. */
 static void mind_signals(void)
 {
-    if (p.threads.has_perf && !is_ours(PERF_SIGNAL) &&
-        (!is_free(PERF_SIGNAL) || !handle(PERF_SIGNAL, &p.before[1]))) {
-        sf_profiled_threads_stop(&p.threads, drain, NULL);
+    if (p.threads.has_perf && !cpu_profiler_is_ours(PERF_SIGNAL) &&
+        (!is_free(PERF_SIGNAL) || !cpu_profiler_handle(PERF_SIGNAL, &p.before[1]))) {
+        sf_profiled_threads_stop(&p.threads, cpu_profiler_drain, NULL);
         p.threads.has_perf = false;
         sf_fail(&p.no_perf, SF_ERR_BUSY, "the program uses SIGURG");
     }
-    if (!p.has_timer_signal || is_ours(p.signals.timer))
+    if (!p.has_timer_signal || cpu_profiler_is_ours(p.signals.timer))
         return;
-    sf_profiled_threads_stop(&p.threads, drain, NULL);
+    sf_profiled_threads_stop(&p.threads, cpu_profiler_drain, NULL);
     p.has_timer_signal = false;
     if (!take_timer_signal(NULL))
         atomic_store(&p.is_on, false);
@@ -232,7 +233,7 @@ static void mind_signals(void)
 
 void sf_cpu_profiler_drain(void)
 {
-    sf_profiled_threads_drain(&p.threads, drain, NULL);
+    sf_profiled_threads_drain(&p.threads, cpu_profiler_drain, NULL);
 }
 
 /* Once, and not in a program that is over in a moment. */
@@ -256,7 +257,7 @@ int64_t sf_cpu_profiler_turn(int64_t now_ns)
     mind_signals();
     if (atomic_load(&p.is_on))
         price_signals(now_ns);
-    sf_profiled_threads_update(&p.threads, p.signals, p.period_ns, drain, NULL);
+    sf_profiled_threads_update(&p.threads, p.signals, p.period_ns, cpu_profiler_drain, NULL);
     return TURN_NS;
 }
 
@@ -270,7 +271,7 @@ enum sf_err sf_cpu_profiler_begin(uint64_t period_ns, struct sf_why *why)
     p.period_ns = period_ns ? period_ns : SF_NS_PER_S / SF_DEFAULT_HZ;
     p.begin_ns = sf_clock_mono_ns();
     atomic_store_explicit(&p.is_on, true, memory_order_release);
-    sf_profiled_threads_update(&p.threads, p.signals, p.period_ns, drain, NULL);
+    sf_profiled_threads_update(&p.threads, p.signals, p.period_ns, cpu_profiler_drain, NULL);
     if (!sf_profiled_threads_n(&p.threads))
         sf_fail(why, SF_ERR_IO, "profile: the system gives no timers");
     return SF_OK;
@@ -302,7 +303,7 @@ void sf_cpu_profiler_end(void)
     if (--p.n_users)
         return;
     atomic_store(&p.is_on, false);
-    sf_profiled_threads_stop(&p.threads, drain, NULL);
+    sf_profiled_threads_stop(&p.threads, cpu_profiler_drain, NULL);
 }
 
 const struct sf_raw_sample *sf_cpu_profiler_last(uint32_t thread)
@@ -320,7 +321,7 @@ void sf_cpu_profiler_hasten(const uint32_t *tids, uint32_t n, uint64_t period_ns
     sf_profiled_threads_hasten(&p.threads, tids, n, period_ns);
 }
 
-static void pace(uint64_t period_ns)
+static void cpu_profiler_pace(uint64_t period_ns)
 {
     p.period_ns = period_ns;
 }
@@ -329,7 +330,7 @@ const struct sf_profiler_source sf_cpu_source = {.begin = sf_cpu_profiler_begin,
                                                  .end = sf_cpu_profiler_end,
                                                  .turn = sf_cpu_profiler_turn,
                                                  .drain = sf_cpu_profiler_drain,
-                                                 .pace = pace};
+                                                 .pace = cpu_profiler_pace};
 
 void sf_cpu_profiler_after_fork(void)
 {

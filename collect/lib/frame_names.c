@@ -55,7 +55,7 @@ void sf_frame_names_after_fork(void)
 
 /* ---- looking up ---- */
 
-static void sift(uint64_t *a, size_t root, size_t n)
+static void frame_names_sift(uint64_t *a, size_t root, size_t n)
 {
     for (size_t child; (child = root * 2 + 1) < n; root = child) {
         uint64_t swap = a[root];
@@ -69,15 +69,15 @@ static void sift(uint64_t *a, size_t root, size_t n)
 }
 
 /* A heap sort: qsort may ask the program's malloc. */
-static void sort(uint64_t *a, size_t n)
+static void frame_names_sort(uint64_t *a, size_t n)
 {
     for (size_t i = n / 2; i-- > 0;)
-        sift(a, i, n);
+        frame_names_sift(a, i, n);
     for (size_t end = n; end-- > 1;) {
         uint64_t swap = a[0];
         a[0] = a[end];
         a[end] = swap;
-        sift(a, 0, end);
+        frame_names_sift(a, 0, end);
     }
 }
 
@@ -87,7 +87,8 @@ struct asking {
     uint64_t base;
 };
 
-static void take(void *arg, uint32_t query, const struct sf_symbol_line *lines, unsigned n)
+static void frame_names_take(void *arg, uint32_t query, const struct sf_symbol_line *lines,
+                             unsigned n)
 {
     struct asking *a = arg;
     uint32_t lines_at = sf_symbol_cache_n_lines(a->cache);
@@ -130,8 +131,8 @@ static void set_state(struct sf_frame_names *f, const struct group *g, enum sf_c
 }
 
 /* False: there is more to be obtained than `more` allows. */
-static bool read_file(struct sf_frame_names *f, const struct group *g,
-                      const struct sf_debug_more *more)
+static bool frame_names_read_file(struct sf_frame_names *f, const struct group *g,
+                                  const struct sf_debug_more *more)
 {
     const struct sf_module *m = g->m;
     struct asking asking = {f->cache, g->at, m->base};
@@ -141,10 +142,10 @@ static bool read_file(struct sf_frame_names *f, const struct group *g,
     if (!strcmp(m->path, "[vdso]")) /* no file, but its image is whole pages of memory */
         sf_module_symbols_find_in((sf_bytes){(const uint8_t *)m->base,
                                              (m->hi - m->base + PAGE - 1) & ~(size_t)(PAGE - 1)},
-                                  g->at, (uint32_t)g->n, take, &asking);
+                                  g->at, (uint32_t)g->n, frame_names_take, &asking);
     else
         sf_module_symbols_find(m->path, (sf_bytes){m->build_id, m->build_id_len}, more, g->at,
-                               (uint32_t)g->n, take, &asking, &is_cut);
+                               (uint32_t)g->n, frame_names_take, &asking, &is_cut);
     for (size_t i = 0; i < g->n; i++)
         g->at[i] += m->base;
     return !is_cut;
@@ -172,7 +173,7 @@ static void read_lines(struct sf_frame_names *f, const struct group *g)
         more.max_work = (uint64_t)(credit_ns / NS_PER_WORK);
         more.max_now = len > 0 ? len : 1;
     }
-    is_whole = read_file(f, g, &more);
+    is_whole = frame_names_read_file(f, g, &more);
     ns = spent_since(f, begin_ns);
     if (price)
         sf_symbol_budget_price_note(price, credit_ns, ns, !is_whole,
@@ -181,12 +182,12 @@ static void read_lines(struct sf_frame_names *f, const struct group *g)
         set_state(f, g, SF_CACHED_WHOLE); /* nothing more is to be obtained */
 }
 
-static void read_names(struct sf_frame_names *f, const struct group *g)
+static void frame_names_read_names(struct sf_frame_names *f, const struct group *g)
 {
     static const struct sf_debug_more more = {.is_names_only = true};
     struct sf_symbol_price *price = sf_symbol_cache_price(f->cache, g->m->lo);
     uint64_t begin_ns = sf_clock_thread_cpu_ns(), ns;
-    read_file(f, g, &more);
+    frame_names_read_file(f, g, &more);
     ns = spent_since(f, begin_ns);
     set_state(f, g, SF_CACHED_BY_SYMBOL);
     if (price)
@@ -224,12 +225,12 @@ static void look_up_in(struct sf_frame_names *f, struct group *g, uint64_t n_see
     }
     g->n = name_from_known(f, g, g->at);
     if (g->n && sf_symbol_budget_has_for_names(f->budget, price))
-        read_names(f, g);
+        frame_names_read_names(f, g);
 }
 
 /* Addresses of which there may be more to know than is kept, each once. */
-static uint64_t find_fresh(struct sf_frame_names *f, const struct sf_profile_table *t,
-                           struct sf_buf *fresh)
+static uint64_t frame_names_find_fresh(struct sf_frame_names *f, const struct sf_profile_table *t,
+                                       struct sf_buf *fresh)
 {
     uint64_t n_seen = 0;
     for (uint32_t i = 0; i < sf_profile_table_n(t); i++) {
@@ -289,10 +290,10 @@ void sf_frame_names_look_up(struct sf_frame_names *f, const struct sf_profile_ta
     size_t n_fresh, n_groups;
     f->cache->window++;
     for (unsigned i = 0; i < n; i++)
-        n_seen += find_fresh(f, tables[i], &fresh);
+        n_seen += frame_names_find_fresh(f, tables[i], &fresh);
     list = (uint64_t *)(void *)fresh.p;
     n_fresh = sf_buf_ok(&fresh) ? fresh.len / sizeof(*list) : 0;
-    sort(list, n_fresh);
+    frame_names_sort(list, n_fresh);
     for (size_t from = 0; from < n_fresh;) {
         struct group g = next_group(f, list + from, n_fresh - from);
         if (g.m)
@@ -309,7 +310,7 @@ void sf_frame_names_look_up(struct sf_frame_names *f, const struct sf_profile_ta
 
 /* ---- what was found ---- */
 
-static uint32_t place_of(const struct sf_modules *m, const struct sf_module *one)
+static uint32_t frame_names_place_of(const struct sf_modules *m, const struct sf_module *one)
 {
     uint32_t at = 0;
     while (m->list[at] != one)
@@ -326,7 +327,7 @@ void sf_frame_names_find(struct sf_frame_names *f, uint64_t at, struct sf_named_
     out->n_lines = 0;
     if (!m)
         return;
-    out->module = place_of(f->m, m) + 1;
+    out->module = frame_names_place_of(f->m, m) + 1;
     found = sf_symbol_cache_address(f->cache, at, &is_new);
     for (uint32_t i = 0; found && i < found->n_lines && i < SF_FRAME_LINES_MAX; i++) {
         const struct sf_cached_line *l = sf_symbol_cache_line(f->cache, found->lines_at + i);

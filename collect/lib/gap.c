@@ -7,7 +7,7 @@
 
 #define LN_2 0.69314718055994530942
 
-static uint64_t mix(uint64_t v)
+static uint64_t gap_mix(uint64_t v)
 {
     v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9u;
     v = (v ^ v >> 27) * 0x94d049bb133111ebu;
@@ -19,12 +19,12 @@ uint64_t sf_gap_random(struct sf_gap_chance *c)
 {
     static atomic_uint_fast64_t n_seeded;
     if (!c->state) /* distinct per thread; where and when it runs makes it differ per process */
-        c->state = mix((uint64_t)sf_clock_mono_ns() ^ (uint64_t)(uintptr_t)c) +
+        c->state = gap_mix((uint64_t)sf_clock_mono_ns() ^ (uint64_t)(uintptr_t)c) +
                    atomic_fetch_add_explicit(&n_seeded, 0x632be59bd9b4e019u, memory_order_relaxed);
     c->state += 0x9e3779b97f4a7c15u;
     if (!c->state)
         c->state = 0x9e3779b97f4a7c15u;
-    return mix(c->state);
+    return gap_mix(c->state);
 }
 
 /* ln of a positive, normal number: its exponent, and 2 atanh((m - 1) / (m + 1)) for the rest. */

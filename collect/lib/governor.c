@@ -32,27 +32,27 @@ static struct {
 
 enum { MAX_SLOW = 256 }; /* threads whose requests are sampled more often at a time */
 
-static uint32_t share_of(double part, double whole)
+static uint32_t governor_share_of(double part, double whole)
 {
     double share = whole > 0 ? part / whole * 10000 : 0;
     return share < 0 ? 0 : share > 10000 ? 10000 : (uint32_t)(share + 0.5);
 }
 
 /* What happened between two readings. */
-static struct sf_load_seen compare(const struct sf_load_reading *a, const struct sf_load_reading *b,
-                                   uint64_t own_ns)
+static struct sf_load_seen governor_compare(const struct sf_load_reading *a,
+                                            const struct sf_load_reading *b, uint64_t own_ns)
 {
     struct sf_load_seen seen = {.memory_len = b->memory_len,
                                 .length_ns = (uint64_t)(b->time_ns - a->time_ns),
                                 .process_ns = b->process_ns - a->process_ns,
                                 .own_ns = own_ns};
     if (a->has_host && b->has_host)
-        seen.host = share_of((double)b->host_busy - (double)a->host_busy,
-                             (double)b->host_all - (double)a->host_all);
+        seen.host = governor_share_of((double)b->host_busy - (double)a->host_busy,
+                                      (double)b->host_all - (double)a->host_all);
     if (a->has_stalled && b->has_stalled)
-        seen.pressure = share_of((double)(b->stalled_us - a->stalled_us) * SF_NS_PER_US,
-                                 (double)seen.length_ns);
-    seen.process = share_of((double)seen.process_ns, (double)seen.length_ns * b->n_cpus);
+        seen.pressure = governor_share_of((double)(b->stalled_us - a->stalled_us) * SF_NS_PER_US,
+                                          (double)seen.length_ns);
+    seen.process = governor_share_of((double)seen.process_ns, (double)seen.length_ns * b->n_cpus);
     return seen;
 }
 
@@ -63,7 +63,7 @@ uint32_t sf_governor_budget(void)
 
 /* What rates can change, against nine tenths of the budget: the reading of symbols continues at any
  * rate, on what samples leave of the budget, and on a tenth of it in any case. */
-static void measure(int64_t now_ns)
+static void governor_measure(int64_t now_ns)
 {
     struct sf_load_reading now;
     struct sf_load_seen seen;
@@ -77,7 +77,7 @@ static void measure(int64_t now_ns)
         struct sf_profiling rules = g.block;
         rules.adaptive_budget_per_10000 = sf_governor_budget() - sf_governor_budget() / 10;
         /* A thread that ends is counted twice for a moment. */
-        seen = compare(&g.last, &now, own_ns > g.last_own_ns ? own_ns - g.last_own_ns : 0);
+        seen = governor_compare(&g.last, &now, own_ns > g.last_own_ns ? own_ns - g.last_own_ns : 0);
         sf_load_rule_step(&g.load, &rules, &seen);
     }
     g.last = now;
@@ -96,7 +96,7 @@ static void take_wish(int64_t now_ns, uint64_t *number)
         g.wish.cpu_hz = g.wish.wall_hz = 0;
 }
 
-static uint64_t rate_of(uint64_t configured, uint64_t wanted, unsigned kind)
+static uint64_t governor_rate_of(uint64_t configured, uint64_t wanted, unsigned kind)
 {
     uint64_t hz = wanted ? wanted : configured;
     if (g.wish.capture_kinds >> kind & 1)
@@ -110,14 +110,14 @@ static uint64_t period_of(uint64_t hz, double share)
 }
 
 /* A profile that the program itself writes to a file has the rate it requested. */
-static bool is_ours(void)
+static bool governor_is_ours(void)
 {
     return g.is_for_file || sf_profiler_on_for(SF_FOR_SERVER);
 }
 
 /* Requests become slow at any time, and the load is measured once per interval. Changed settings of
  * the server require a turn. */
-static int64_t spread_of(void)
+static int64_t governor_spread_of(void)
 {
     if (sf_selection_escalates() || g.wish.capture_kinds)
         return 0;
@@ -131,17 +131,17 @@ static void govern(int64_t now_ns)
     uint32_t slow[MAX_SLOW], n_slow;
     double share;
     bool is_off;
-    if (!is_ours())
+    if (!governor_is_ours())
         return;
     take_wish(now_ns, &number);
-    cpu_hz = rate_of(g.block.cpu_rate, g.wish.cpu_hz, SF_SAMPLES_CPU);
-    wall_hz = rate_of(g.block.wall_rate, g.wish.wall_hz, SF_SAMPLES_WALL);
+    cpu_hz = governor_rate_of(g.block.cpu_rate, g.wish.cpu_hz, SF_SAMPLES_CPU);
+    wall_hz = governor_rate_of(g.block.wall_rate, g.wish.wall_hz, SF_SAMPLES_WALL);
     n_slow = sf_selection_escalates() ? sf_selection_slow(slow, MAX_SLOW) : 0;
     sf_load_rule_rebase(&g.load, (double)g.base_hz, (double)(cpu_hz + wall_hz));
     g.base_hz = cpu_hz + wall_hz;
-    measure(now_ns);
+    governor_measure(now_ns);
     share = sf_load_rule_share(&g.load);
-    sf_profiler_spread(spread_of());
+    sf_profiler_spread(governor_spread_of());
     periods[SF_SAMPLES_CPU] = period_of(cpu_hz, share);
     periods[SF_SAMPLES_WALL] = period_of(wall_hz, share);
     sf_profiler_pace(periods);
@@ -168,7 +168,7 @@ bool sf_governor_is_settled(void)
     sf_lock_take(&g.lock);
     mine = g.n_left;
     sf_lock_give(&g.lock);
-    return atomic_load(&g.n_applied) >= mine || !is_ours();
+    return atomic_load(&g.n_applied) >= mine || !governor_is_ours();
 }
 
 void sf_governor_wish_set(const struct sf_governor_wish *w)

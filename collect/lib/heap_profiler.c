@@ -65,7 +65,7 @@ static void count_inuse(const struct sf_live_object *o, int sign)
     atomic_fetch_add_explicit(&h.inuse_milli, sign * (int64_t)(many * 1000), memory_order_relaxed);
 }
 
-static void add(const void *p, const struct sf_live_object *o)
+static void heap_profiler_add(const void *p, const struct sf_live_object *o)
 {
     atomic_fetch_add_explicit(sf_heap_class(p), 1, memory_order_relaxed);
     if (sf_live_objects_add(atomic_load(&h.live), p, o))
@@ -83,7 +83,7 @@ bool sf_heap_profiler_inuse(int64_t *bytes, int64_t *objects)
     return atomic_load_explicit(&h.mean, memory_order_relaxed);
 }
 
-static void follow(const void *p, size_t len, const struct sf_raw_sample *s)
+static void heap_profiler_follow(const void *p, size_t len, const struct sf_raw_sample *s)
 {
     struct sf_live_object o = {.size = len, .thread = s->thread, .time_ns = (int64_t)s->time_ns};
     if ((uintptr_t)p & SF_HEAP_MARK) {
@@ -93,7 +93,7 @@ static void follow(const void *p, size_t len, const struct sf_raw_sample *s)
     memcpy(o.trace_id, s->trace_id, sizeof(o.trace_id));
     memcpy(o.span_id, s->span_id, sizeof(o.span_id));
     o.stack = sf_stack_table_add(atomic_load(&h.stacks), s->frames, s->n_frames, s->end);
-    add(p, &o);
+    heap_profiler_add(p, &o);
 }
 
 void sf_heap_profiler_add(struct sf_hook_thread *t, const void *p, size_t len, const void *caller)
@@ -110,7 +110,7 @@ void sf_heap_profiler_add(struct sf_hook_thread *t, const void *p, size_t len, c
         s.wait = SF_WAIT_NONE;
         s.values[0] = sf_gap_whole(&t->chance, many);
         s.values[1] = (uint64_t)(many * (double)len);
-        follow(p, len, &s);
+        heap_profiler_follow(p, len, &s);
         for (int i = 0; i < 2; i++)
             s.values[i] += t->heap_missed[i];
         memset(t->heap_missed, 0, sizeof(t->heap_missed));
@@ -144,7 +144,7 @@ void sf_heap_profiler_put_back(const struct sf_heap_held *held)
     if (!held->p)
         return;
     memcpy(&o, held->body, sizeof(o));
-    add(held->p, &o);
+    heap_profiler_add(held->p, &o);
 }
 
 /* ---- in the collecting thread ---- */
@@ -161,7 +161,7 @@ const char *sf_heap_profiler_blind(void)
     return blind;
 }
 
-static enum sf_err begin(uint64_t mean, struct sf_why *why)
+static enum sf_err heap_profiler_begin(uint64_t mean, struct sf_why *why)
 {
     if (h.n_users++)
         return SF_OK;
@@ -178,7 +178,7 @@ static enum sf_err begin(uint64_t mean, struct sf_why *why)
     return SF_OK;
 }
 
-static void end(void)
+static void heap_profiler_end(void)
 {
     if (!--h.n_users)
         atomic_store(&h.mean, 0);
@@ -217,9 +217,10 @@ static void add_live(void)
                                                     (live ? sf_live_objects_lost(live) : 0));
 }
 
-const struct sf_profiler_source sf_heap_alloc_source = {.begin = begin, .end = end};
+const struct sf_profiler_source sf_heap_alloc_source = {.begin = heap_profiler_begin,
+                                                        .end = heap_profiler_end};
 const struct sf_profiler_source sf_heap_inuse_source = {
-    .begin = begin, .end = end, .close = add_live};
+    .begin = heap_profiler_begin, .end = heap_profiler_end, .close = add_live};
 
 /* The forking thread's own hooks pass by while the lock is held: other libraries' fork handlers
  * allocate. */

@@ -78,7 +78,7 @@ size_t sf_problem(char *out, size_t cap)
     return len;
 }
 
-static char *copy(const char *text)
+static char *library_copy(const char *text)
 {
     char *p = text ? sf_heap_new(strlen(text) + 1) : NULL;
     if (p)
@@ -94,8 +94,8 @@ int sf_set(const char *name, const char *val)
         return -1;
     sf_lock_take(&lock);
     if (!is_read && n_overrides < MAX_OVERRIDES) {
-        overrides[n_overrides].name = copy(name);
-        overrides[n_overrides].val = copy(val ? val : "");
+        overrides[n_overrides].name = library_copy(name);
+        overrides[n_overrides].val = library_copy(val ? val : "");
         if (overrides[n_overrides].name && overrides[n_overrides].val) {
             n_overrides++;
             result = 0;
@@ -106,7 +106,7 @@ int sf_set(const char *name, const char *val)
     return result;
 }
 
-static const char *look_up(const char *name)
+static const char *library_look_up(const char *name)
 {
     for (int i = n_overrides; --i >= 0;) { /* the last one given wins */
         if (!strcmp(overrides[i].name, name))
@@ -118,25 +118,25 @@ static const char *look_up(const char *name)
 /* What is stated nearest to the program wins: a call, the environment, the file. */
 static const char *look_up_all(const char *name)
 {
-    const char *val = look_up(name);
+    const char *val = library_look_up(name);
     return val && *val ? val : sf_config_file_get(&config_file, name);
 }
 
 static void read_config_file(struct sf_why *why)
 {
-    const char *path = look_up("SPANFLAME_CONFIG");
+    const char *path = library_look_up("SPANFLAME_CONFIG");
     if (path && *path)
         sf_config_file_read(&config_file, path, why);
 }
 
-static void write_resource(struct sf_buf *out)
+static void library_write_resource(struct sf_buf *out)
 {
     size_t mark = sf_pb_write_begin(out, 1);
     sf_resource_write(out, &sf_library.settings, instance_id);
     sf_pb_write_end(out, mark);
 }
 
-static void write_scope(struct sf_buf *out)
+static void library_write_scope(struct sf_buf *out)
 {
     size_t mark = sf_pb_write_begin(out, 1);
     sf_pb_write_str(out, 1, SF_STR("spanflame"));
@@ -144,7 +144,7 @@ static void write_scope(struct sf_buf *out)
     sf_pb_write_end(out, mark);
 }
 
-static void publish(void)
+static void library_publish(void)
 {
     struct sf_buf attrs = {0};
     sf_resource_write(&attrs, &sf_library.settings, instance_id);
@@ -221,11 +221,12 @@ static enum sf_err read_settings(const char *service, struct sf_why *why)
         return err;
     e->settings = &sf_library.settings.exporter;
     e->outbox.max = SF_OUTBOX_MAX;
-    e->write_resource = write_resource;
-    e->write_scope = write_scope;
+    e->write_resource = library_write_resource;
+    e->write_scope = library_write_scope;
     e->say = sf_library_say;
     e->noun = "spans";
-    sf_profile_upload_init(&sf_library.settings, write_resource, write_scope, sf_library_say);
+    sf_profile_upload_init(&sf_library.settings, library_write_resource, library_write_scope,
+                           sf_library_say);
     sf_resource_instance_id(instance_id);
     err = sf_library_follow_forks(why);
     if (err) {
@@ -248,7 +249,7 @@ static const struct {
     {SF_PROFILE_THREADS, 1u << SF_SAMPLES_THREADS},
 };
 
-static unsigned kinds_of(unsigned profiles)
+static unsigned library_kinds_of(unsigned profiles)
 {
     unsigned kinds = 0;
     for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++)
@@ -258,7 +259,7 @@ static unsigned kinds_of(unsigned profiles)
 
 /* What the settings ask for; a program that cannot be profiled is traced all the same. A profiler
  * that is not available is reported once if it was requested explicitly; the others run. */
-static void begin_profiles(struct sf_why *why)
+static void library_begin_profiles(struct sf_why *why)
 {
     const struct sf_profiling_settings *s = &sf_library.settings.profiling;
     unsigned there = sf_profiler_kinds_there(), kinds = s->kinds & there;
@@ -288,12 +289,12 @@ int sf_start(const char *service)
         atomic_store(&sf_profile_upload_exporter()->is_ending, false);
         atomic_store_explicit(&sf_library.is_on, true, memory_order_release);
         if (!is_published)
-            publish();
+            library_publish();
     }
     is_begun = !err && !sf_library.settings.is_disabled;
     sf_lock_give(&lock);
     if (is_begun) {
-        begin_profiles(&why);
+        library_begin_profiles(&why);
         sf_control_client_start(&sf_library.settings, instance_id);
     }
     if (why.text[0])
@@ -309,7 +310,7 @@ void sf_library_begin_child(void)
         return;
     sf_lock_take(&lock);
     if (!is_published)
-        publish();
+        library_publish();
     sf_lock_give(&lock);
     sf_profile_upload_begin_child();
     sf_control_client_start(&sf_library.settings, instance_id);
@@ -324,7 +325,7 @@ int sf_profiling_start(unsigned profiles)
     if (!sf_library_enter(t))
         return -1;
     if (atomic_load(&sf_library.is_on))
-        err = sf_profile_upload_start(kinds_of(profiles), &why);
+        err = sf_profile_upload_start(library_kinds_of(profiles), &why);
     else
         err = sf_fail(&why, SF_ERR_BUSY, "profiling: sf_start comes first");
     if (err)
@@ -340,7 +341,7 @@ void sf_profiling_stop(unsigned profiles)
     int saved = errno;
     if (!sf_library_enter(t))
         return;
-    sf_profile_upload_stop(kinds_of(profiles));
+    sf_profile_upload_stop(library_kinds_of(profiles));
     sf_library_leave(t);
     errno = saved;
 }
@@ -354,7 +355,7 @@ unsigned sf_profiling(void)
 }
 
 /* Both exporters, side by side in time: the second has what the first left of it. */
-static bool flush(int64_t timeout_ns, bool is_ending)
+static bool library_flush(int64_t timeout_ns, bool is_ending)
 {
     int64_t end_ns = sf_clock_mono_ns() + timeout_ns, left_ns;
     bool ok = sf_exporter_flush(&sf_library.exporter, timeout_ns, is_ending);
@@ -370,7 +371,7 @@ int sf_flush(unsigned timeout_ms)
     bool ok;
     if (!sf_library_enter(t))
         return -1;
-    ok = !is_read || flush(timeout_ms * SF_NS_PER_MS, false);
+    ok = !is_read || library_flush(timeout_ms * SF_NS_PER_MS, false);
     sf_library_leave(t);
     errno = saved;
     return ok ? 0 : -1;
@@ -386,7 +387,7 @@ void sf_stop(void)
         sf_control_client_stop();
         sf_profile_upload_will_end();
         sf_profile_upload_stop(~0u);
-        flush(EXIT_MS * SF_NS_PER_MS, true);
+        library_flush(EXIT_MS * SF_NS_PER_MS, true);
     }
     sf_library_leave(t);
     errno = saved;
@@ -399,7 +400,7 @@ __attribute__((destructor)) static void at_exit(void)
     sf_stop();
 }
 
-__attribute__((constructor)) static void at_load(void)
+__attribute__((constructor)) static void library_at_load(void)
 {
     sf_peer_tls_before_end(at_exit);
 }

@@ -38,7 +38,7 @@ void sf_live_objects_free(struct sf_live_objects *all)
     sf_heap_pages_free(all, sizeof(*all));
 }
 
-static void write_body(struct body *b, const struct sf_live_object *o)
+static void live_objects_write_body(struct body *b, const struct sf_live_object *o)
 {
     uint64_t words[WORDS];
     memcpy(words, o, sizeof(words));
@@ -46,7 +46,7 @@ static void write_body(struct body *b, const struct sf_live_object *o)
         atomic_store_explicit(&b->words[i], words[i], memory_order_relaxed);
 }
 
-static void read_body(struct body *b, struct sf_live_object *out)
+static void live_objects_read_body(struct body *b, struct sf_live_object *out)
 {
     uint64_t words[WORDS];
     for (int i = 0; i < WORDS; i++)
@@ -57,15 +57,15 @@ static void read_body(struct body *b, struct sf_live_object *out)
 /* Two near sets, then two far ones. */
 enum { CHOICES = 4, FAR = 2 };
 
-static uint32_t set_of(const void *p, int which)
+static uint32_t live_objects_set_of(const void *p, int which)
 {
     uint64_t h = ((uintptr_t)p >> 4) * 0x9e3779b97f4a7c15u;
     uint32_t part = (uint32_t)(which % 2 ? h >> 20 : h >> 40);
     return which < FAR ? part % N_NEAR : N_NEAR + part % N_FAR;
 }
 
-static bool put(struct set *s, struct body *bodies, uintptr_t p, const struct sf_live_object *o,
-                uint64_t serial)
+static bool live_objects_put(struct set *s, struct body *bodies, uintptr_t p,
+                             const struct sf_live_object *o, uint64_t serial)
 {
     for (int i = 0; i < SET; i++) {
         uintptr_t none = 0;
@@ -75,7 +75,7 @@ static bool put(struct set *s, struct body *bodies, uintptr_t p, const struct sf
             continue;
         atomic_store_explicit(&bodies[i].serial, 0, memory_order_release);
         atomic_thread_fence(memory_order_release);
-        write_body(&bodies[i], o);
+        live_objects_write_body(&bodies[i], o);
         atomic_store_explicit(&bodies[i].serial, serial, memory_order_release);
         atomic_store_explicit(&s->at[i], p, memory_order_release);
         return true;
@@ -87,8 +87,8 @@ bool sf_live_objects_add(struct sf_live_objects *all, const void *p, const struc
 {
     uint64_t serial = atomic_fetch_add_explicit(&all->next_serial, 1, memory_order_relaxed) + 1;
     for (int which = 0; which < CHOICES; which++) {
-        uint32_t set = set_of(p, which);
-        if (put(&all->sets[set], all->bodies[set], (uintptr_t)p, o, serial)) {
+        uint32_t set = live_objects_set_of(p, which);
+        if (live_objects_put(&all->sets[set], all->bodies[set], (uintptr_t)p, o, serial)) {
             atomic_fetch_add_explicit(&all->n, 1, memory_order_relaxed);
             if (which >= FAR)
                 atomic_fetch_add_explicit(&all->n_far, 1, memory_order_relaxed);
@@ -104,12 +104,12 @@ bool sf_live_objects_take(struct sf_live_objects *all, const void *p, struct sf_
     /* The thread that stored `p` has since passed it to us: the count includes it. */
     bool has_far = atomic_load_explicit(&all->n_far, memory_order_relaxed);
     for (int which = 0; which < (has_far ? CHOICES : FAR); which++) {
-        uint32_t set = set_of(p, which);
+        uint32_t set = live_objects_set_of(p, which);
         struct set *s = &all->sets[set];
         for (int i = 0; i < SET; i++) {
             if (atomic_load_explicit(&s->at[i], memory_order_acquire) != (uintptr_t)p)
                 continue;
-            read_body(&all->bodies[set][i], out);
+            live_objects_read_body(&all->bodies[set][i], out);
             atomic_store_explicit(&s->at[i], 0, memory_order_release);
             atomic_fetch_sub_explicit(&all->n, 1, memory_order_relaxed);
             if (which >= FAR)
@@ -131,7 +131,7 @@ void sf_live_objects_each(struct sf_live_objects *all,
             if (atomic_load_explicit(&all->sets[set].at[i], memory_order_acquire) <= CLAIMED)
                 continue;
             serial = atomic_load_explicit(&b->serial, memory_order_acquire);
-            read_body(b, &o);
+            live_objects_read_body(b, &o);
             atomic_thread_fence(memory_order_acquire);
             if (serial && serial == atomic_load_explicit(&b->serial, memory_order_relaxed))
                 one(&o, arg);

@@ -28,24 +28,24 @@ struct writer {
     uint32_t n_profiles;
 };
 
-static uint32_t id_of(struct writer *w, int table, uint64_t key, bool *is_new)
+static uint32_t otlp_profile_write_id_of(struct writer *w, int table, uint64_t key, bool *is_new)
 {
     return sf_name_table_id(&w->ids[table], key, 1, is_new);
 }
 
-static uint32_t text(struct writer *w, sf_str s)
+static uint32_t otlp_profile_write_text(struct writer *w, sf_str s)
 {
     bool is_new;
     uint32_t id;
     if (!s.len)
         return 0;
-    id = id_of(w, STRINGS, sf_name_table_hash(s.p, s.len), &is_new);
+    id = otlp_profile_write_id_of(w, STRINGS, sf_name_table_hash(s.p, s.len), &is_new);
     if (is_new)
         sf_attr_write_text(&w->tables[STRINGS], STRINGS, s, NAME_MAX_LEN);
     return id;
 }
 
-static uint64_t mix(uint64_t a, uint64_t b)
+static uint64_t otlp_profile_write_mix(uint64_t a, uint64_t b)
 {
     uint64_t both[2] = {a, b};
     return sf_name_table_hash(both, sizeof(both));
@@ -55,11 +55,12 @@ static uint64_t mix(uint64_t a, uint64_t b)
 static uint32_t attr(struct writer *w, sf_str key, sf_str val, int64_t num)
 {
     struct sf_buf *b = &w->tables[ATTRS];
-    uint32_t key_id = text(w, key), id;
+    uint32_t key_id = otlp_profile_write_text(w, key), id;
     uint64_t what = val.len ? sf_name_table_hash(val.p, val.len) : (uint64_t)num;
     bool is_new;
     size_t mark, any;
-    id = id_of(w, ATTRS, mix((uint64_t)key_id << 1 | (val.len > 0), what), &is_new);
+    id = otlp_profile_write_id_of(
+        w, ATTRS, otlp_profile_write_mix((uint64_t)key_id << 1 | (val.len > 0), what), &is_new);
     if (!is_new)
         return id;
     mark = sf_pb_write_begin(b, ATTRS);
@@ -78,9 +79,12 @@ static uint32_t attr(struct writer *w, sf_str key, sf_str val, int64_t num)
 static uint32_t function(struct writer *w, const struct sf_frame_line *l)
 {
     struct sf_buf *b = &w->tables[FUNCTIONS];
-    uint32_t key[] = {text(w, l->name), text(w, l->system_name), text(w, l->file), l->start_line};
+    uint32_t key[] = {otlp_profile_write_text(w, l->name),
+                      otlp_profile_write_text(w, l->system_name),
+                      otlp_profile_write_text(w, l->file), l->start_line};
     bool is_new;
-    uint32_t id = id_of(w, FUNCTIONS, sf_name_table_hash(key, sizeof(key)), &is_new);
+    uint32_t id = otlp_profile_write_id_of(w, FUNCTIONS, sf_name_table_hash(key, sizeof(key)),
+                                           &is_new);
     if (is_new) {
         size_t mark = sf_pb_write_begin(b, FUNCTIONS);
         sf_pb_write_u64(b, 1, key[0]);
@@ -101,10 +105,10 @@ static uint32_t mapping(struct writer *w, const struct sf_module *m)
     uint32_t file, build_id = 0, id;
     bool is_new;
     size_t mark;
-    id = id_of(w, MAPPINGS, m->lo, &is_new);
+    id = otlp_profile_write_id_of(w, MAPPINGS, m->lo, &is_new);
     if (!is_new)
         return id;
-    file = text(w, sf_str_from(m->path));
+    file = otlp_profile_write_text(w, sf_str_from(m->path));
     sf_hex_encode(m->build_id, m->build_id_len, hex);
     if (m->build_id_len)
         build_id = attr(w, SF_STR("process.executable.build_id.gnu"),
@@ -121,8 +125,8 @@ static uint32_t mapping(struct writer *w, const struct sf_module *m)
 }
 
 /* Location{1 mapping, 2 address, 3 Line{1 function, 2 line}}, the innermost line first */
-static void write_location(struct writer *w, uint32_t map, uint64_t at,
-                           const struct sf_named_frame *f)
+static void otlp_profile_write_location(struct writer *w, uint32_t map, uint64_t at,
+                                        const struct sf_named_frame *f)
 {
     struct sf_buf *b = &w->tables[LOCATIONS];
     uint32_t functions[SF_FRAME_LINES_MAX];
@@ -144,42 +148,44 @@ static void write_location(struct writer *w, uint32_t map, uint64_t at,
     sf_pb_write_end(b, mark);
 }
 
-static void name_all(struct sf_named_frame *f, sf_str name)
+static void otlp_profile_write_name_all(struct sf_named_frame *f, sf_str name)
 {
     f->n_lines = 1;
     f->lines[0] = (struct sf_frame_line){.name = name, .system_name = name};
 }
 
-static uint32_t location(struct writer *w, uint64_t at)
+static uint32_t otlp_profile_location_id(struct writer *w, uint64_t at)
 {
     bool is_new;
-    uint32_t id = id_of(w, LOCATIONS, at, &is_new);
+    uint32_t id = otlp_profile_write_id_of(w, LOCATIONS, at, &is_new);
     struct sf_named_frame f;
     if (!is_new)
         return id;
     sf_frame_names_find(&w->names, at, &f);
     if (!f.module)
-        name_all(&f, SF_STR("[unknown code]"));
+        otlp_profile_write_name_all(&f, SF_STR("[unknown code]"));
     /* Without a function the server knows what to do with the address. */
-    write_location(w, f.module ? mapping(w, w->names.m->list[f.module - 1]) : 0, at, &f);
+    otlp_profile_write_location(w, f.module ? mapping(w, w->names.m->list[f.module - 1]) : 0, at,
+                                &f);
     return id;
 }
 
 /* A frame that is not a code; keys below any address. */
-static uint32_t end_location(struct writer *w, uint8_t end)
+static uint32_t otlp_profile_write_end_location(struct writer *w, uint8_t end)
 {
     bool is_new;
-    uint32_t id = id_of(w, LOCATIONS, end, &is_new);
+    uint32_t id = otlp_profile_write_id_of(w, LOCATIONS, end, &is_new);
     struct sf_named_frame f = {.module = 0};
     if (!is_new)
         return id;
     if (end == SF_END_PAUSED + SF_PAUSE_LOAD)
-        name_all(&f, SF_STR("[paused: the host was overloaded]"));
+        otlp_profile_write_name_all(&f, SF_STR("[paused: the host was overloaded]"));
     else if (end == SF_END_PAUSED + SF_PAUSE_CONTROL)
-        name_all(&f, SF_STR("[paused: switched off by the server]"));
+        otlp_profile_write_name_all(&f, SF_STR("[paused: switched off by the server]"));
     else
-        name_all(&f, end == SF_WALK_FULL ? SF_STR("(truncated)") : SF_STR("[unknown caller]"));
-    write_location(w, 0, 0, &f);
+        otlp_profile_write_name_all(&f, end == SF_WALK_FULL ? SF_STR("(truncated)")
+                                                            : SF_STR("[unknown caller]"));
+    otlp_profile_write_location(w, 0, 0, &f);
     return id;
 }
 
@@ -192,10 +198,10 @@ static uint32_t stack(struct writer *w, const struct sf_profile_table *t,
     bool is_new;
     size_t mark, list;
     for (; n < row->n_frames; n++)
-        ids[n] = location(w, frames[n]);
+        ids[n] = otlp_profile_location_id(w, frames[n]);
     if (row->end)
-        ids[n++] = end_location(w, row->end);
-    id = id_of(w, STACKS, sf_name_table_hash(ids, n * sizeof(ids[0])), &is_new);
+        ids[n++] = otlp_profile_write_end_location(w, row->end);
+    id = otlp_profile_write_id_of(w, STACKS, sf_name_table_hash(ids, n * sizeof(ids[0])), &is_new);
     if (!is_new)
         return id;
     mark = sf_pb_write_begin(b, STACKS);
@@ -219,7 +225,7 @@ static uint32_t link_of(struct writer *w, const struct sf_profile_stack_row *row
         return 0;
     memcpy(both, row->trace_id, 16);
     memcpy(both + 16, row->span_id, 8);
-    id = id_of(w, LINKS, sf_name_table_hash(both, sizeof(both)), &is_new);
+    id = otlp_profile_write_id_of(w, LINKS, sf_name_table_hash(both, sizeof(both)), &is_new);
     if (is_new) {
         mark = sf_pb_write_begin(b, LINKS);
         sf_pb_write_bytes(b, 1, (sf_bytes){row->trace_id, 16});
@@ -230,8 +236,8 @@ static uint32_t link_of(struct writer *w, const struct sf_profile_stack_row *row
 }
 
 /* 4 values, 5 times; without moments the one sum. */
-static void write_points(struct writer *w, const struct sf_profile_table *t,
-                         const struct sf_profile_stack_row *row, int value)
+static void otlp_profile_write_points(struct writer *w, const struct sf_profile_table *t,
+                                      const struct sf_profile_stack_row *row, int value)
 {
     struct sf_buf *b = &w->profiles;
     size_t mark = sf_pb_write_begin(b, 4);
@@ -249,8 +255,8 @@ static void write_points(struct writer *w, const struct sf_profile_table *t,
     sf_pb_write_end(b, mark);
 }
 
-static void write_sample(struct writer *w, const struct sf_profile_table *t,
-                         const struct sf_profile_stack_row *row, int value)
+static void lib_otlp_profile_write_sample(struct writer *w, const struct sf_profile_table *t,
+                                          const struct sf_profile_stack_row *row, int value)
 {
     struct sf_buf *b = &w->profiles;
     uint32_t stack_id = stack(w, t, row), link = link_of(w, row), attrs[2], n_attrs = 0;
@@ -268,13 +274,15 @@ static void write_sample(struct writer *w, const struct sf_profile_table *t,
     sf_pb_write_end(b, list);
     if (link)
         sf_pb_write_u64(b, 3, link);
-    write_points(w, t, row, value);
+    otlp_profile_write_points(w, t, row, value);
     sf_pb_write_end(b, mark);
 }
 
-static void write_type(struct writer *w, uint32_t field, const struct sf_value_name *v)
+static void lib_otlp_profile_write_type(struct writer *w, uint32_t field,
+                                        const struct sf_value_name *v)
 {
-    uint32_t type = text(w, sf_str_from(v->type)), unit = text(w, sf_str_from(v->unit));
+    uint32_t type = otlp_profile_write_text(w, sf_str_from(v->type)),
+             unit = otlp_profile_write_text(w, sf_str_from(v->unit));
     size_t mark = sf_pb_write_begin(&w->profiles, field);
     sf_pb_write_u64(&w->profiles, 1, type);
     sf_pb_write_u64(&w->profiles, 2, unit);
@@ -282,20 +290,20 @@ static void write_type(struct writer *w, uint32_t field, const struct sf_value_n
 }
 
 /* A Profile has one type of value. Its id lets a server know one that was sent twice. */
-static void write_profile(struct writer *w, const struct sf_profile *p, int value)
+static void lib_otlp_profile_write_profile(struct writer *w, const struct sf_profile *p, int value)
 {
     const struct sf_kind_info *info = sf_sample_kind_info(p->kind);
     struct sf_buf *b = &w->profiles;
     size_t mark = sf_pb_write_begin(b, 2);
     uint8_t id[16];
     sf_clock_random_fill(id, sizeof(id));
-    write_type(w, 1, &info->values[value]);
+    lib_otlp_profile_write_type(w, 1, &info->values[value]);
     for (uint32_t i = 0; i < sf_profile_table_n(&p->table); i++)
-        write_sample(w, &p->table, sf_profile_table_row(&p->table, i), value);
+        lib_otlp_profile_write_sample(w, &p->table, sf_profile_table_row(&p->table, i), value);
     sf_pb_write_fixed64(b, 3, (uint64_t)(p->begin_mono_ns + w->mono_to_unix_ns));
     sf_pb_write_u64(b, 4, (uint64_t)p->length_ns);
     if (info->period.type && p->period) {
-        write_type(w, 5, &info->period);
+        lib_otlp_profile_write_type(w, 5, &info->period);
         sf_pb_write_u64(b, 6, p->period);
     }
     sf_pb_write_bytes(b, 7, (sf_bytes){id, sizeof(id)});
@@ -303,7 +311,8 @@ static void write_profile(struct writer *w, const struct sf_profile *p, int valu
     w->n_profiles++;
 }
 
-static void join(struct writer *w, const struct sf_otlp_frame *frame, struct sf_buf *out)
+static void otlp_profile_write_join(struct writer *w, const struct sf_otlp_frame *frame,
+                                    struct sf_buf *out)
 {
     size_t resource = sf_pb_write_begin(out, 1), scope, dictionary;
     sf_buf_add(out, frame->resource.p, frame->resource.len);
@@ -320,7 +329,7 @@ static void join(struct writer *w, const struct sf_otlp_frame *frame, struct sf_
     sf_pb_write_end(out, dictionary);
 }
 
-static bool is_written(const struct writer *w)
+static bool otlp_profile_write_is_written(const struct writer *w)
 {
     bool ok = sf_buf_ok(&w->profiles);
     for (int table = MAPPINGS; table < TABLES; table++)
@@ -339,7 +348,7 @@ static void writer_done(struct writer *w)
     sf_heap_free(w);
 }
 
-static void look_up(struct writer *w, const struct sf_profile *list, unsigned n)
+static void otlp_profile_write_look_up(struct writer *w, const struct sf_profile *list, unsigned n)
 {
     const struct sf_profile_table *tables[SF_SAMPLES_KINDS];
     SF_ASSERT(n <= SF_SAMPLES_KINDS);
@@ -358,17 +367,17 @@ enum sf_err sf_otlp_profile_write(const struct sf_profile *list, unsigned n,
     if (ok) {
         w->mono_to_unix_ns = sf_clock_unix_ns() - sf_clock_mono_ns();
         sf_frame_names_open(&w->names, frame->budget);
-        look_up(w, list, n);
+        otlp_profile_write_look_up(w, list, n);
         for (unsigned i = 0; i < n && ok; i++) {
             for (int value = 0; value < 2; value++) {
                 if (sf_sample_kind_info(list[i].kind)->is_sent[value] &&
                     sf_profile_table_n(&list[i].table))
-                    write_profile(w, &list[i], value);
+                    lib_otlp_profile_write_profile(w, &list[i], value);
             }
         }
-        ok = ok && is_written(w);
+        ok = ok && otlp_profile_write_is_written(w);
         if (ok && w->n_profiles)
-            join(w, frame, out);
+            otlp_profile_write_join(w, frame, out);
         *n_profiles = w->n_profiles;
         writer_done(w);
     }

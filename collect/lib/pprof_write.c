@@ -21,7 +21,7 @@ struct writer {
     bool has_lines[SF_MODULES_MAX], has_inlines[SF_MODULES_MAX];
 };
 
-static uint32_t text(struct writer *w, sf_str s)
+static uint32_t pprof_write_text(struct writer *w, sf_str s)
 {
     bool is_new;
     uint32_t id = sf_name_table_id(&w->strings, sf_name_table_hash(s.p, s.len), 0, &is_new);
@@ -33,9 +33,10 @@ static uint32_t text(struct writer *w, sf_str s)
     return id;
 }
 
-static void write_type(struct writer *w, uint32_t field, const struct sf_value_name *v)
+static void lib_pprof_write_type(struct writer *w, uint32_t field, const struct sf_value_name *v)
 {
-    uint32_t type_id = text(w, sf_str_from(v->type)), unit_id = text(w, sf_str_from(v->unit));
+    uint32_t type_id = pprof_write_text(w, sf_str_from(v->type)),
+             unit_id = pprof_write_text(w, sf_str_from(v->unit));
     size_t mark = sf_pb_write_begin(w->out, field);
     sf_pb_write_u64(w->out, 1, type_id);
     sf_pb_write_u64(w->out, 2, unit_id);
@@ -43,15 +44,15 @@ static void write_type(struct writer *w, uint32_t field, const struct sf_value_n
 }
 
 /* After the locations: they tell what is known of each. */
-static void write_mappings(struct writer *w)
+static void lib_pprof_write_mappings(struct writer *w)
 {
     for (uint32_t i = 0; w->names.m && i < w->names.m->n; i++) {
         const struct sf_module *m = w->names.m->list[i];
         char hex[SF_BUILD_ID_MAX * 2];
-        uint32_t path = text(w, sf_str_from(m->path)), id;
+        uint32_t path = pprof_write_text(w, sf_str_from(m->path)), id;
         size_t mark;
         sf_hex_encode(m->build_id, m->build_id_len, hex);
-        id = text(w, (sf_str){hex, (size_t)m->build_id_len * 2});
+        id = pprof_write_text(w, (sf_str){hex, (size_t)m->build_id_len * 2});
         mark = sf_pb_write_begin(w->out, 3);
         sf_pb_write_u64(w->out, 1, i + 1);
         sf_pb_write_u64(w->out, 2, m->lo);
@@ -69,7 +70,8 @@ static void write_mappings(struct writer *w)
 
 static uint32_t write_function(struct writer *w, const struct sf_frame_line *l)
 {
-    uint32_t key[] = {text(w, l->name), text(w, l->system_name), text(w, l->file), l->start_line};
+    uint32_t key[] = {pprof_write_text(w, l->name), pprof_write_text(w, l->system_name),
+                      pprof_write_text(w, l->file), l->start_line};
     bool is_new;
     uint32_t id = sf_name_table_id(&w->functions, sf_name_table_hash(key, sizeof(key)), 1, &is_new);
     if (is_new) {
@@ -85,8 +87,8 @@ static uint32_t write_function(struct writer *w, const struct sf_frame_line *l)
 }
 
 /* Lines of a location that has no address are at 0. */
-static void write_location(struct writer *w, uint32_t id, uint64_t at,
-                           const struct sf_named_frame *f)
+static void pprof_write_location(struct writer *w, uint32_t id, uint64_t at,
+                                 const struct sf_named_frame *f)
 {
     uint32_t functions[SF_FRAME_LINES_MAX];
     size_t mark, line;
@@ -108,7 +110,7 @@ static void write_location(struct writer *w, uint32_t id, uint64_t at,
     sf_pb_write_end(w->out, mark);
 }
 
-static void name_all(struct sf_named_frame *f, sf_str name)
+static void pprof_write_name_all(struct sf_named_frame *f, sf_str name)
 {
     f->n_lines = 1;
     f->lines[0] = (struct sf_frame_line){.name = name, .system_name = name};
@@ -122,7 +124,7 @@ static void note_kind(struct writer *w, const struct sf_named_frame *f)
     w->has_inlines[f->module - 1] |= f->n_lines > 1;
 }
 
-static uint32_t location(struct writer *w, uint64_t at)
+static uint32_t pprof_location_id(struct writer *w, uint64_t at)
 {
     bool is_new;
     uint32_t id = sf_name_table_id(&w->locations, at, 1, &is_new);
@@ -132,21 +134,21 @@ static uint32_t location(struct writer *w, uint64_t at)
         return id;
     sf_frame_names_find(&w->names, at, &f);
     if (!f.module) {
-        name_all(&f, SF_STR("[unknown code]"));
+        pprof_write_name_all(&f, SF_STR("[unknown code]"));
     } else if (!f.n_lines) { /* "libc.so.6+0x1234": true, and good for nothing but that */
         const struct sf_module *m = w->names.m->list[f.module - 1];
         const char *base = strrchr(m->path, '/');
         snprintf(place, sizeof(place), "%.80s+0x%llx", base ? base + 1 : m->path,
                  (unsigned long long)(at - m->base));
-        name_all(&f, sf_str_from(place));
+        pprof_write_name_all(&f, sf_str_from(place));
     }
     note_kind(w, &f);
-    write_location(w, id, at, &f);
+    pprof_write_location(w, id, at, &f);
     return id;
 }
 
 /* A frame that is not a code: address 0 to 3 is how the walk ended. */
-static uint32_t end_location(struct writer *w, uint8_t end)
+static uint32_t pprof_write_end_location(struct writer *w, uint8_t end)
 {
     static const char *const names[] = {"", "(truncated)", "[unknown caller]", "[unknown caller]"};
     bool is_new;
@@ -154,12 +156,12 @@ static uint32_t end_location(struct writer *w, uint8_t end)
     struct sf_named_frame f = {.module = 0};
     if (!is_new)
         return id;
-    name_all(&f, sf_str_from(names[end & 3]));
-    write_location(w, id, 0, &f);
+    pprof_write_name_all(&f, sf_str_from(names[end & 3]));
+    pprof_write_location(w, id, 0, &f);
     return id;
 }
 
-static void write_label(struct writer *w, uint32_t key, uint32_t str, uint64_t num)
+static void lib_pprof_write_label(struct writer *w, uint32_t key, uint32_t str, uint64_t num)
 {
     size_t mark = sf_pb_write_begin(w->out, 3);
     sf_pb_write_u64(w->out, 1, key);
@@ -171,30 +173,31 @@ static void write_label(struct writer *w, uint32_t key, uint32_t str, uint64_t n
 }
 
 /* The row's two values, with zeros for `before` and `after` them: the other profile's. */
-static void write_sample(struct writer *w, const struct sf_profile_table *t,
-                         const struct sf_profile_stack_row *row, int before, int after)
+static void lib_pprof_write_sample(struct writer *w, const struct sf_profile_table *t,
+                                   const struct sf_profile_stack_row *row, int before, int after)
 {
     const uint64_t *frames = sf_profile_table_frames(t, row);
     uint32_t ids[SF_SAMPLE_FRAMES + 1], n = 0, span = 0, trace = 0;
-    uint32_t span_key = text(w, SF_STR("span_id")), trace_key = text(w, SF_STR("trace_id"));
-    uint32_t thread_key = text(w, SF_STR("thread_id")), wait_key = 0, wait = 0;
+    uint32_t span_key = pprof_write_text(w, SF_STR("span_id")),
+             trace_key = pprof_write_text(w, SF_STR("trace_id"));
+    uint32_t thread_key = pprof_write_text(w, SF_STR("thread_id")), wait_key = 0, wait = 0;
     static const uint8_t none[8];
     char hex[32];
     size_t mark;
 
     for (; n < row->n_frames; n++)
-        ids[n] = location(w, frames[n]);
+        ids[n] = pprof_location_id(w, frames[n]);
     if (row->end)
-        ids[n++] = end_location(w, row->end);
+        ids[n++] = pprof_write_end_location(w, row->end);
     if (memcmp(row->span_id, none, 8) != 0) {
         sf_hex_encode(row->span_id, 8, hex);
-        span = text(w, (sf_str){hex, 16});
+        span = pprof_write_text(w, (sf_str){hex, 16});
         sf_hex_encode(row->trace_id, 16, hex);
-        trace = text(w, (sf_str){hex, 32});
+        trace = pprof_write_text(w, (sf_str){hex, 32});
     }
     if (row->wait) {
-        wait_key = text(w, SF_STR("thread.state"));
-        wait = text(w, sf_str_from(sf_sample_kind_wait_name((enum sf_wait)row->wait)));
+        wait_key = pprof_write_text(w, SF_STR("thread.state"));
+        wait = pprof_write_text(w, sf_str_from(sf_sample_kind_wait_name((enum sf_wait)row->wait)));
     }
     mark = sf_pb_write_begin(w->out, 2);
     for (uint32_t i = 0; i < n; i++)
@@ -206,25 +209,26 @@ static void write_sample(struct writer *w, const struct sf_profile_table *t,
     for (int i = 0; i < after; i++)
         sf_pb_write_u64(w->out, 2, 0);
     if (span) {
-        write_label(w, span_key, span, 0);
-        write_label(w, trace_key, trace, 0);
+        lib_pprof_write_label(w, span_key, span, 0);
+        lib_pprof_write_label(w, trace_key, trace, 0);
     }
-    write_label(w, thread_key, 0, row->thread);
+    lib_pprof_write_label(w, thread_key, 0, row->thread);
     if (wait)
-        write_label(w, wait_key, wait, 0);
+        lib_pprof_write_label(w, wait_key, wait, 0);
     sf_pb_write_end(w->out, mark);
 }
 
-static void write_types(struct writer *w, const struct sf_profile *p)
+static void pprof_write_types(struct writer *w, const struct sf_profile *p)
 {
-    write_type(w, 1, &sf_sample_kind_info(p->kind)->values[0]);
-    write_type(w, 1, &sf_sample_kind_info(p->kind)->values[1]);
+    lib_pprof_write_type(w, 1, &sf_sample_kind_info(p->kind)->values[0]);
+    lib_pprof_write_type(w, 1, &sf_sample_kind_info(p->kind)->values[1]);
 }
 
-static void write_samples(struct writer *w, const struct sf_profile *p, int before, int after)
+static void lib_pprof_write_samples(struct writer *w, const struct sf_profile *p, int before,
+                                    int after)
 {
     for (uint32_t i = 0; i < sf_profile_table_n(&p->table); i++)
-        write_sample(w, &p->table, sf_profile_table_row(&p->table, i), before, after);
+        lib_pprof_write_sample(w, &p->table, sf_profile_table_row(&p->table, i), before, after);
 }
 
 /* What came of what was requested. */
@@ -247,31 +251,32 @@ static void write_comment(struct writer *w, const struct sf_profile *p)
                  no_perf);
     else if ((1u << p->kind & SF_HEAP_KINDS) && sf_heap_profiler_blind())
         snprintf(said + len, sizeof(said) - (size_t)len, ": %s", sf_heap_profiler_blind());
-    sf_pb_write_u64(w->out, 13, text(w, sf_str_from(said)));
+    sf_pb_write_u64(w->out, 13, pprof_write_text(w, sf_str_from(said)));
 }
 
-static void write_profile(struct writer *w, const struct sf_profile *p,
-                          const struct sf_profile *beside)
+static void pprof_write_profile(struct writer *w, const struct sf_profile *p,
+                                const struct sf_profile *beside)
 {
     const struct sf_kind_info *info = sf_sample_kind_info(p->kind);
-    text(w, SF_STR_NONE);
-    write_types(w, p);
+    pprof_write_text(w, SF_STR_NONE);
+    pprof_write_types(w, p);
     if (beside)
-        write_types(w, beside);
-    write_samples(w, p, 0, beside ? 2 : 0);
+        pprof_write_types(w, beside);
+    lib_pprof_write_samples(w, p, 0, beside ? 2 : 0);
     if (beside)
-        write_samples(w, beside, 2, 0);
-    write_mappings(w);
+        lib_pprof_write_samples(w, beside, 2, 0);
+    lib_pprof_write_mappings(w);
     sf_pb_write_i64(w->out, 9, p->begin_unix_ns);
     sf_pb_write_i64(w->out, 10, p->length_ns);
     if (info->period.type) {
-        write_type(w, 11, &info->period);
+        lib_pprof_write_type(w, 11, &info->period);
         sf_pb_write_u64(w->out, 12, p->period);
     }
     write_comment(w, p);
 }
 
-static void look_up(struct writer *w, const struct sf_profile *p, const struct sf_profile *beside)
+static void pprof_write_look_up(struct writer *w, const struct sf_profile *p,
+                                const struct sf_profile *beside)
 {
     const struct sf_profile_table *tables[] = {&p->table, beside ? &beside->table : NULL};
     sf_frame_names_look_up(&w->names, tables, beside ? 2 : 1);
@@ -285,8 +290,8 @@ enum sf_err sf_pprof_write(const struct sf_profile *profile, const struct sf_pro
     if (ok) {
         w->out = out;
         sf_frame_names_open(&w->names, NULL);
-        look_up(w, profile, beside);
-        write_profile(w, profile, beside);
+        pprof_write_look_up(w, profile, beside);
+        pprof_write_profile(w, profile, beside);
         ok = !w->strings.has_failed && !w->locations.has_failed && !w->functions.has_failed &&
              sf_buf_ok(out);
         sf_frame_names_close(&w->names);

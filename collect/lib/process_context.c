@@ -115,7 +115,7 @@ static bool write_payload(struct sf_buf *out, const struct sf_buf *resource)
     return sf_buf_ok(out);
 }
 
-static void show(const struct sf_buf *bytes)
+static void process_context_show(const struct sf_buf *bytes)
 {
     uint64_t before = atomic_load(&mine->published_ns), now = (uint64_t)sf_clock_boot_ns();
     atomic_store(&mine->published_ns, 0);
@@ -142,7 +142,7 @@ enum sf_process_context_result sf_process_context_publish(const struct sf_buf *r
         if (!mine)
             mine = map_named();
         if (mine) {
-            show(next);
+            process_context_show(next);
             turn ^= 1;
             result = SF_PROCESS_CONTEXT_PUBLISHED;
         }

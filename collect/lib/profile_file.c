@@ -40,7 +40,7 @@ enum sf_err sf_profile_files_start(enum sf_profile_party party, unsigned kinds, 
     return err ? err : sf_profiler_start(party, kinds, why);
 }
 
-static enum sf_err write_file(const char *path, sf_bytes bytes, struct sf_why *why)
+static enum sf_err profile_file_write_file(const char *path, sf_bytes bytes, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -61,22 +61,23 @@ static enum sf_err write_file(const char *path, sf_bytes bytes, struct sf_why *w
     return err;
 }
 
-static enum sf_err write_profile(const struct sf_profile *profile, const struct sf_profile *beside,
-                                 const char *path, struct sf_why *why)
+static enum sf_err profile_file_write_profile(const struct sf_profile *profile,
+                                              const struct sf_profile *beside, const char *path,
+                                              struct sf_why *why)
 {
     struct sf_buf plain = {0}, packed = {0};
     enum sf_err err = sf_pprof_write(profile, beside, &plain, why);
     if (!err && sf_gzip(sf_buf_bytes(&plain), &packed))
         err = sf_fail(why, SF_ERR_NOMEM, "profile: no memory to compress it");
     if (!err)
-        err = write_file(path, sf_buf_bytes(&packed), why);
+        err = profile_file_write_file(path, sf_buf_bytes(&packed), why);
     sf_buf_done(&plain);
     sf_buf_done(&packed);
     return err;
 }
 
 /* "dir/out.pb.gz" and "wall" make "dir/out-wall.pb.gz". */
-static void name_file(char out[PATH_CAP], const char *path, const char *word)
+static void profile_file_name_file(char out[PATH_CAP], const char *path, const char *word)
 {
     const char *name = strrchr(path, '/'), *dot = strchr(name ? name : path, '.');
     size_t at = dot ? (size_t)(dot - path) : strlen(path);
@@ -96,11 +97,12 @@ enum sf_err sf_profile_files_stop(enum sf_profile_party party, unsigned kinds, c
         bool has_beside = kind == SF_SAMPLES_ALLOC && kinds >> SF_SAMPLES_INUSE & 1;
         if (!err && kinds >> kind & 1 && !is_beside) {
             if (!is_first)
-                name_file(named, path,
-                          has_beside ? "heap"
-                                     : sf_sample_kind_info((enum sf_sample_kind)kind)->word);
-            err = write_profile(&profiles[kind], has_beside ? &profiles[SF_SAMPLES_INUSE] : NULL,
-                                is_first ? path : named, why);
+                profile_file_name_file(
+                    named, path,
+                    has_beside ? "heap" : sf_sample_kind_info((enum sf_sample_kind)kind)->word);
+            err = profile_file_write_profile(&profiles[kind],
+                                             has_beside ? &profiles[SF_SAMPLES_INUSE] : NULL,
+                                             is_first ? path : named, why);
             is_first = false;
         }
     }
@@ -193,8 +195,8 @@ struct heap_file {
 static enum sf_err write_heap(const struct sf_profile *profiles, void *arg)
 {
     struct heap_file *heap_file = arg;
-    return write_profile(&profiles[SF_SAMPLES_ALLOC], &profiles[SF_SAMPLES_INUSE], heap_file->path,
-                         heap_file->why);
+    return profile_file_write_profile(&profiles[SF_SAMPLES_ALLOC], &profiles[SF_SAMPLES_INUSE],
+                                      heap_file->path, heap_file->why);
 }
 
 int sf_heap_profile_write(const char *file)

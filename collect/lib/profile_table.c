@@ -24,14 +24,14 @@ uint32_t sf_profile_table_n_moments(const struct sf_profile_table *t)
     return (uint32_t)(t->moments.len / sizeof(struct sf_moment));
 }
 
-static size_t share(const struct sf_profile_table *t)
+static size_t profile_table_share(const struct sf_profile_table *t)
 {
     return (t->max ? t->max : SF_PROFILE_MEMORY) / (t->has_moments ? 3 : 2);
 }
 
 bool sf_profile_table_is_filling(const struct sf_profile_table *t)
 {
-    size_t half = share(t) / 2;
+    size_t half = profile_table_share(t) / 2;
     return t->rows.len > half || t->frames.len > half || t->moments.len > half;
 }
 
@@ -59,25 +59,26 @@ const uint64_t *sf_profile_table_frames(const struct sf_profile_table *t,
 }
 
 /* The instruction a frame stands at: for callers the call, not what follows it. */
-static uint64_t frame_of(const struct sf_raw_sample *s, uint32_t i)
+static uint64_t profile_table_frame_of(const struct sf_raw_sample *s, uint32_t i)
 {
     return i ? s->frames[i] - 1 : s->frames[0];
 }
 
-static uint32_t hash_of(const struct sf_raw_sample *s)
+static uint32_t profile_table_hash_of(const struct sf_raw_sample *s)
 {
     uint64_t h = sf_secret_mix(sf_secret(), s->thread + ((uint64_t)s->wait << 32)), id;
     memcpy(&id, s->span_id, 8);
     h = sf_secret_mix(h, id);
     for (uint32_t i = 0; i < s->n_frames; i++) {
-        h = (h ^ frame_of(s, i)) * 0xd6e8feb86659fd93u;
+        h = (h ^ profile_table_frame_of(s, i)) * 0xd6e8feb86659fd93u;
         h ^= h >> 32;
     }
     return (uint32_t)(h >> 16);
 }
 
-static bool is_same(const struct sf_profile_table *t, const struct sf_profile_stack_row *row,
-                    const struct sf_raw_sample *s)
+static bool profile_table_is_same(const struct sf_profile_table *t,
+                                  const struct sf_profile_stack_row *row,
+                                  const struct sf_raw_sample *s)
 {
     const uint64_t *frames = sf_profile_table_frames(t, row);
     if (row->n_frames != s->n_frames || row->thread != s->thread || row->wait != s->wait ||
@@ -85,13 +86,14 @@ static bool is_same(const struct sf_profile_table *t, const struct sf_profile_st
         memcmp(row->trace_id, s->trace_id, 16) != 0)
         return false;
     for (uint32_t i = 0; i < s->n_frames; i++) {
-        if (frames[i] != frame_of(s, i))
+        if (frames[i] != profile_table_frame_of(s, i))
             return false;
     }
     return true;
 }
 
-static bool append(struct sf_profile_table *t, const struct sf_raw_sample *s, uint32_t *slot)
+static bool profile_table_append(struct sf_profile_table *t, const struct sf_raw_sample *s,
+                                 uint32_t *slot)
 {
     struct sf_profile_stack_row row = {.frames_at = (uint32_t)(t->frames.len / 8),
                                        .n_frames = s->n_frames,
@@ -103,7 +105,7 @@ static bool append(struct sf_profile_table *t, const struct sf_raw_sample *s, ui
     memcpy(row.trace_id, s->trace_id, 16);
     memcpy(row.span_id, s->span_id, 8);
     for (uint32_t i = 0; i < s->n_frames; i++)
-        sf_buf_add_u64le(&t->frames, frame_of(s, i));
+        sf_buf_add_u64le(&t->frames, profile_table_frame_of(s, i));
     sf_buf_add(&t->rows, &row, sizeof(row));
     if (sf_buf_ok(&t->rows) && sf_buf_ok(&t->frames)) {
         *slot = sf_profile_table_n(t);
@@ -115,7 +117,8 @@ static bool append(struct sf_profile_table *t, const struct sf_raw_sample *s, ui
     return false;
 }
 
-static bool add_moment(struct sf_profile_table *t, const struct sf_raw_sample *s, uint32_t row)
+static bool profile_table_add_moment(struct sf_profile_table *t, const struct sf_raw_sample *s,
+                                     uint32_t row)
 {
     struct sf_moment m = {row, row_at(t, row)->moments, s->time_ns, {s->values[0], s->values[1]}};
     sf_buf_add(&t->moments, &m, sizeof(m));
@@ -128,25 +131,26 @@ static bool add_moment(struct sf_profile_table *t, const struct sf_raw_sample *s
 }
 
 /* The place of the row the sample belongs to; false: no space. */
-static bool find_row(struct sf_profile_table *t, const struct sf_raw_sample *s, uint32_t *out)
+static bool profile_table_find_row(struct sf_profile_table *t, const struct sf_raw_sample *s,
+                                   uint32_t *out)
 {
     enum { SLOTS = 16384 };
     uint32_t *slot;
     if (!t->slots) {
         t->slots = sf_heap_new_n(SLOTS, sizeof(*t->slots));
         t->n_slots = SLOTS;
-        t->rows.max = t->frames.max = t->moments.max = share(t);
+        t->rows.max = t->frames.max = t->moments.max = profile_table_share(t);
     }
     if (!t->slots)
         return false;
-    slot = &t->slots[hash_of(s) % t->n_slots];
+    slot = &t->slots[profile_table_hash_of(s) % t->n_slots];
     for (uint32_t at = *slot; at; at = row_at(t, at - 1)->next) {
         *out = at - 1;
-        if (is_same(t, row_at(t, at - 1), s))
+        if (profile_table_is_same(t, row_at(t, at - 1), s))
             return true;
     }
     *out = sf_profile_table_n(t);
-    return append(t, s, slot);
+    return profile_table_append(t, s, slot);
 }
 
 void sf_profile_table_add(struct sf_profile_table *t, const struct sf_raw_sample *s)
@@ -154,7 +158,8 @@ void sf_profile_table_add(struct sf_profile_table *t, const struct sf_raw_sample
     uint32_t row;
     t->values[0] += s->values[0];
     t->values[1] += s->values[1];
-    if (!find_row(t, s, &row) || (t->has_moments && !add_moment(t, s, row))) {
+    if (!profile_table_find_row(t, s, &row) ||
+        (t->has_moments && !profile_table_add_moment(t, s, row))) {
         t->lost += s->values[0];
         return;
     }

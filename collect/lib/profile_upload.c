@@ -30,7 +30,7 @@ uint64_t sf_profile_upload_dropped(void)
 }
 
 /* In the collecting thread. */
-static void upload(struct sf_profile *list, unsigned n)
+static void lib_profile_upload(struct sf_profile *list, unsigned n)
 {
     struct sf_buf resource = {0}, scope = {0}, body = {.max = max_len};
     struct sf_why why = {0};
@@ -76,7 +76,7 @@ void sf_profile_upload_init(const struct sf_settings *settings,
     sf_profile_sources_set();
     sf_governor_init(&s->block, false);
     sf_selection_init(&s->block);
-    sf_profiler_set_upload(s->block.upload_interval_ns, upload);
+    sf_profiler_set_upload(s->block.upload_interval_ns, lib_profile_upload);
 }
 
 enum sf_err sf_profile_upload_start(unsigned kinds, struct sf_why *why)

@@ -108,7 +108,7 @@ static uint64_t vary(struct sf_gap_chance *c, uint64_t period_ns)
     return (uint64_t)((double)period_ns / (0.75 + 0.5 * (double)chance / 4294967296.0));
 }
 
-static uint64_t ns_of(struct timespec t)
+static uint64_t profiled_thread_ns_of(struct timespec t)
 {
     return (uint64_t)t.tv_sec * SF_NS_PER_S + (uint64_t)t.tv_nsec;
 }
@@ -123,22 +123,22 @@ static clockid_t cpu_clock_of(uint32_t tid)
     return (clockid_t)(~tid << 3 | 6);
 }
 
-static uint64_t cpu_ns_of(uint32_t tid)
+static uint64_t profiled_thread_cpu_ns_of(uint32_t tid)
 {
     struct timespec t;
-    return clock_gettime(cpu_clock_of(tid), &t) ? 0 : ns_of(t);
+    return clock_gettime(cpu_clock_of(tid), &t) ? 0 : profiled_thread_ns_of(t);
 }
 
 /* Samples are lost: in rings that are full, and when a timer is changed whose signal was on its way
  * (kernels from 6.13 on take that back). The thread's own clock tells how much is missing; what may
  * still come is not: a sample in the ring, and what ran since a tick of the kernel. */
-static void settle(struct sf_profiled_thread *t, uint64_t left_ns)
+static void profiled_thread_settle(struct sf_profiled_thread *t, uint64_t left_ns)
 {
     enum { TICK_NS = 10000000 };
     uint64_t gap_ns = atomic_load_explicit(&t->gap_ns, memory_order_relaxed);
     uint64_t known_ns = t->begin_ns + t->given_ns + 2 * gap_ns - left_ns + TICK_NS +
                         (uint64_t)atomic_load_explicit(&t->owed_ns, memory_order_relaxed);
-    uint64_t cpu_ns = cpu_ns_of(t->tid);
+    uint64_t cpu_ns = profiled_thread_cpu_ns_of(t->tid);
     if (left_ns <= gap_ns && cpu_ns > known_ns + gap_ns)
         atomic_fetch_add_explicit(&t->owed_ns, (int64_t)(cpu_ns - known_ns), memory_order_relaxed);
 }
@@ -147,9 +147,9 @@ static void settle(struct sf_profiled_thread *t, uint64_t left_ns)
 static void change_period(struct sf_profiled_thread *t, uint64_t period_ns)
 {
     struct itimerspec every;
-    if (timer_gettime(t->timer, &every) || !ns_of(every.it_value))
+    if (timer_gettime(t->timer, &every) || !profiled_thread_ns_of(every.it_value))
         return;
-    settle(t, ns_of(every.it_value));
+    profiled_thread_settle(t, profiled_thread_ns_of(every.it_value));
     every.it_interval = timespec_of(period_ns);
     if (!timer_settime(t->timer, 0, &every, NULL))
         atomic_store_explicit(&t->period_ns, period_ns, memory_order_relaxed);
@@ -161,7 +161,7 @@ static void settle_perf(struct sf_profiled_thread *t, uint64_t each_ns)
 {
     uint64_t known_ns = atomic_load(&t->begin_ns) + t->given_ns +
                         (uint64_t)atomic_load(&t->owed_ns);
-    uint64_t cpu_ns = cpu_ns_of(t->tid);
+    uint64_t cpu_ns = profiled_thread_cpu_ns_of(t->tid);
     if (cpu_ns) /* 0: it has ended */
         atomic_fetch_add_explicit(&t->owed_ns, (int64_t)(cpu_ns - known_ns), memory_order_relaxed);
     t->since_ns = 0;
@@ -171,7 +171,7 @@ static void settle_perf(struct sf_profiled_thread *t, uint64_t each_ns)
 
 /* Fewer than one switch in a millisecond of its CPU time since the last look: a second clock is
  * 0.06 % at most. */
-static bool is_steady(struct sf_profiled_thread *t)
+static bool profiled_thread_is_steady(struct sf_profiled_thread *t)
 {
     enum { LONG_NS = 1000000 };
     uint64_t before = t->n_slices;
@@ -190,7 +190,7 @@ static void change_perf(struct sf_profiled_threads *all, struct sf_profiled_thre
         return;
     t->is_drawn = true;
     t->aim_ns = period_ns;
-    is_two = is_steady(t) && sf_profiled_threads_n(all) <= PAIRS;
+    is_two = profiled_thread_is_steady(t) && sf_profiled_threads_n(all) <= PAIRS;
     settle_perf(t, sf_clock_pair_vary(&t->perf, &aim, is_two, &all->chance));
 }
 
@@ -220,7 +220,7 @@ static bool arm_timer(struct sf_profiled_threads *all, struct sf_profiled_thread
     return true;
 }
 
-static void prepare(struct sf_profiled_thread *t, uint64_t period_ns)
+static void profiled_thread_prepare(struct sf_profiled_thread *t, uint64_t period_ns)
 {
     t->serial = (t->serial + 1) & 0xffffffff;
     t->is_seen = true;
@@ -230,7 +230,7 @@ static void prepare(struct sf_profiled_thread *t, uint64_t period_ns)
     t->has_run = false;
     t->since_ns = 0;
     t->is_drawn = false;
-    atomic_store(&t->begin_ns, cpu_ns_of(t->tid));
+    atomic_store(&t->begin_ns, profiled_thread_cpu_ns_of(t->tid));
     atomic_store(&t->taken_ns, 0);
     atomic_store(&t->owed_ns, 0);
     atomic_store(&t->gap_ns, period_ns);
@@ -241,7 +241,7 @@ static void prepare(struct sf_profiled_thread *t, uint64_t period_ns)
 }
 
 /* The thread that dequeues the entry owns its memory until release. */
-static void let_go(struct sf_profiled_threads *all, struct sf_profiled_thread *t)
+static void profiled_thread_let_go(struct sf_profiled_threads *all, struct sf_profiled_thread *t)
 {
     if (sf_clock_pair_is_on(&t->perf))
         sf_clock_pair_stop(&t->perf);
@@ -260,7 +260,7 @@ static bool hold(struct sf_profiled_thread *t)
     return !atomic_exchange_explicit(&t->is_held, true, memory_order_acquire);
 }
 
-static void give(struct sf_profiled_thread *t)
+static void profiled_thread_give(struct sf_profiled_thread *t)
 {
     atomic_store_explicit(&t->is_held, false, memory_order_release);
 }
@@ -285,7 +285,7 @@ static struct sf_profiled_thread *take_free(struct sf_profiled_threads *all, uin
         }
     }
     if (found && *is_known)
-        give(found);
+        profiled_thread_give(found);
     if (!found || *is_known)
         return NULL;
     atomic_store(&found->tid, tid);
@@ -294,8 +294,8 @@ static struct sf_profiled_thread *take_free(struct sf_profiled_threads *all, uin
 
 /* Under the lock; `fresh` has an owner and is held. False: no more are kept, or the owner was given
  * one meanwhile. */
-static bool add_block(struct sf_profiled_threads *all, struct sf_profiled_thread *fresh,
-                      uint32_t *index)
+static bool profiled_thread_add_block(struct sf_profiled_threads *all,
+                                      struct sf_profiled_thread *fresh, uint32_t *index)
 {
     uint32_t n = atomic_load(&all->n);
     for (uint32_t i = 0; i < n; i++) {
@@ -310,7 +310,7 @@ static bool add_block(struct sf_profiled_threads *all, struct sf_profiled_thread
     return true;
 }
 
-static bool enter(struct sf_profiled_threads *all, bool is_patient)
+static bool profiled_thread_enter(struct sf_profiled_threads *all, bool is_patient)
 {
     if (is_patient)
         sf_lock_take(&all->lock);
@@ -319,12 +319,13 @@ static bool enter(struct sf_profiled_threads *all, bool is_patient)
 
 /* A held block for `tid`. NULL: it has one, there are no more, or `is_patient` is false and the
  * list is in use: the next scan will find the thread. */
-static struct sf_profiled_thread *claim(struct sf_profiled_threads *all, uint32_t tid,
-                                        uint32_t *index, bool is_patient)
+static struct sf_profiled_thread *profiled_thread_claim(struct sf_profiled_threads *all,
+                                                        uint32_t tid, uint32_t *index,
+                                                        bool is_patient)
 {
     struct sf_profiled_thread *t, *fresh;
     bool is_known, is_added;
-    if (!enter(all, is_patient))
+    if (!profiled_thread_enter(all, is_patient))
         return NULL;
     t = take_free(all, tid, index, &is_known);
     sf_lock_give(&all->lock);
@@ -335,9 +336,9 @@ static struct sf_profiled_thread *claim(struct sf_profiled_threads *all, uint32_
         return NULL;
     atomic_store(&fresh->tid, tid);
     atomic_store(&fresh->is_held, true);
-    is_added = enter(all, is_patient);
+    is_added = profiled_thread_enter(all, is_patient);
     if (is_added) {
-        is_added = add_block(all, fresh, index);
+        is_added = profiled_thread_add_block(all, fresh, index);
         sf_lock_give(&all->lock);
     }
     if (!is_added)
@@ -356,11 +357,11 @@ void sf_profiled_threads_join(struct sf_profiled_threads *all, uintptr_t start)
     if (!time || all->is_refused)
         return;
     tid = (uint32_t)syscall(SYS_gettid);
-    t = claim(all, tid, &index, false);
+    t = profiled_thread_claim(all, tid, &index, false);
     if (!t)
         return;
     period_ns = vary(&chance, atomic_load(&all->join_period_ns));
-    prepare(t, period_ns);
+    profiled_thread_prepare(t, period_ns);
     t->is_fresh = true;
     t->start = start;
     t->first_ns = 1 + (uint64_t)((double)period_ns * sf_gap_uniform(&chance));
@@ -370,18 +371,18 @@ void sf_profiled_threads_join(struct sf_profiled_threads *all, uintptr_t start)
         mine.block = t;
         if (atomic_load(&all->joinable) !=
             time) /* it ended meanwhile, without having seen this entry */
-            let_go(all, t);
+            profiled_thread_let_go(all, t);
     } else {
         atomic_store(&t->tid, 0);
     }
-    give(t);
+    profiled_thread_give(t);
 }
 
 /* CPU time that samples ought to have represented by now. A timer that ran out since the last tick
  * of the kernel was not noticed. */
 static uint64_t missing_ns(const struct sf_profiled_thread *t)
 {
-    uint64_t cpu_ns = cpu_ns_of(t->tid), begin_ns = atomic_load(&t->begin_ns);
+    uint64_t cpu_ns = profiled_thread_cpu_ns_of(t->tid), begin_ns = atomic_load(&t->begin_ns);
     uint64_t period_ns = atomic_load(&t->period_ns), taken_ns = atomic_load(&t->taken_ns), due_ns;
     if (cpu_ns <= begin_ns)
         return 0;
@@ -421,8 +422,8 @@ void sf_profiled_threads_leave(struct sf_profiled_threads *all)
     if (!hold(t))
         return; /* the collecting thread has it, and will see that it ended */
     if (t->tid == mine.tid && sf_sample_ring_is_empty(&t->ring))
-        let_go(all, t);
-    give(t);
+        profiled_thread_let_go(all, t);
+    profiled_thread_give(t);
 }
 
 /* ---- in the collecting thread ---- */
@@ -446,7 +447,7 @@ static bool start_perf(struct sf_profiled_threads *all, struct sf_profiled_threa
     return *each_ns;
 }
 
-static void on_task(uint32_t tid, void *arg)
+static void profiled_thread_on_task(uint32_t tid, void *arg)
 {
     struct update *u = arg;
     struct sf_profiled_threads *all = u->all;
@@ -456,11 +457,11 @@ static void on_task(uint32_t tid, void *arg)
 
     if (sf_guest_thread_is(tid))
         return;
-    t = claim(all, tid, &index, true);
+    t = profiled_thread_claim(all, tid, &index, true);
     if (!t)
         return;
     period_ns = vary(&all->chance, u->period_ns);
-    prepare(t, period_ns);
+    profiled_thread_prepare(t, period_ns);
     t->start = 0;
     if (all->has_perf && start_perf(all, t, u->sigs.perf, u->period_ns, &each_ns)) {
         atomic_store(&t->period_ns, each_ns);
@@ -471,7 +472,7 @@ static void on_task(uint32_t tid, void *arg)
         atomic_fetch_add(&all->n_armed, 1);
     else
         atomic_store(&t->tid, 0);
-    give(t);
+    profiled_thread_give(t);
 }
 
 /* It lives for longer: perf's clock sees what ticks of the kernel do not. What the timer gave so
@@ -516,7 +517,7 @@ static void maintain(struct sf_profiled_thread *t, const struct update *u, bool 
     bool has_ended = atomic_load(&t->is_ended); /* before its last sample is searched for */
     drain_one(t, drain, arg);
     if (has_ended || (is_whole && !t->is_seen)) {
-        let_go(u->all, t);
+        profiled_thread_let_go(u->all, t);
         return;
     }
     find_stack(t);
@@ -532,7 +533,7 @@ void sf_profiled_threads_drain(struct sf_profiled_threads *all, sf_profiled_drai
             continue;
         if (t->tid)
             drain_one(t, drain, arg);
-        give(t);
+        profiled_thread_give(t);
     }
 }
 
@@ -547,9 +548,9 @@ void sf_profiled_threads_update(struct sf_profiled_threads *all, struct sf_profi
         if (!hold(t)) /* joining, so it is seen, or leaving */
             continue;
         t->is_seen = false;
-        give(t);
+        profiled_thread_give(t);
     }
-    is_whole = sf_tasks_each(on_task, &u);
+    is_whole = sf_tasks_each(profiled_thread_on_task, &u);
     n = atomic_load(&all->n);
     for (uint32_t i = 0; i < n; i++) {
         struct sf_profiled_thread *t = atomic_load(&all->blocks[i]);
@@ -557,7 +558,7 @@ void sf_profiled_threads_update(struct sf_profiled_threads *all, struct sf_profi
             continue;
         if (t->tid)
             maintain(t, &u, is_whole, drain, arg);
-        give(t);
+        profiled_thread_give(t);
     }
     atomic_store(&all->join_period_ns, period_ns);
     if (!atomic_load(&all->joinable)) {
@@ -588,9 +589,9 @@ void sf_profiled_threads_stop(struct sf_profiled_threads *all, sf_profiled_drain
             continue;
         if (t->tid) {
             drain(t, arg);
-            let_go(all, t);
+            profiled_thread_let_go(all, t);
         }
-        give(t);
+        profiled_thread_give(t);
     }
 }
 
@@ -607,7 +608,7 @@ void sf_profiled_threads_forget(struct sf_profiled_threads *all)
         struct sf_profiled_thread *t = atomic_load(&all->blocks[i]);
         atomic_store(&t->tid, 0);
         atomic_store(&t->is_ended, false);
-        give(t);
+        profiled_thread_give(t);
         sf_clock_pair_forget(&t->perf);
         atomic_store(&t->ring.tail, atomic_load(&t->ring.head));
     }

@@ -192,7 +192,7 @@ static void begin_profile(enum sf_profile_party party, int kind)
         .begin_mono_ns = sf_clock_mono_ns()};
 }
 
-static bool is_for(const struct wish *w, enum sf_profile_party party)
+static bool profiler_is_for(const struct wish *w, enum sf_profile_party party)
 {
     return w->party == party || w->party == SF_FOR_BOTH;
 }
@@ -202,7 +202,7 @@ static unsigned on_for(const struct wish *w)
 {
     unsigned kinds = 0;
     for (int party = 0; party < SF_PARTIES; party++)
-        kinds |= is_for(w, (enum sf_profile_party)party) ? atomic_load(&p.on[party]) : 0;
+        kinds |= profiler_is_for(w, (enum sf_profile_party)party) ? atomic_load(&p.on[party]) : 0;
     return kinds;
 }
 
@@ -212,7 +212,7 @@ static enum sf_profile_party other_than(enum sf_profile_party party)
 }
 
 /* A snapshot is given to the consumer it was made for. */
-static void take_snapshot(enum sf_profile_party party, int kind)
+static void profiler_take_snapshot(enum sf_profile_party party, int kind)
 {
     unsigned others = atomic_exchange(&p.on[other_than(party)], 0);
     if (p.sources[kind]->close)
@@ -236,7 +236,7 @@ static void close_window(unsigned kinds, bool is_last)
         if (!(atomic_load(&p.on[SF_FOR_SERVER]) & kinds & 1u << kind))
             continue;
         if (!is_last)
-            take_snapshot(SF_FOR_SERVER, kind);
+            profiler_take_snapshot(SF_FOR_SERVER, kind);
         list[n++] = close_profile(SF_FOR_SERVER, kind);
         begin_profile(SF_FOR_SERVER, kind);
     }
@@ -263,7 +263,8 @@ static void note_kinds(void)
 static void end_kind(const struct wish *w, int kind)
 {
     for (int party = 0; party < SF_PARTIES; party++) {
-        if (!is_for(w, (enum sf_profile_party)party) && atomic_load(&p.on[party]) >> kind & 1)
+        if (!profiler_is_for(w, (enum sf_profile_party)party) &&
+            atomic_load(&p.on[party]) >> kind & 1)
             return;
     }
     if (!sf_profiler_is_on((enum sf_sample_kind)kind)) /* it pauses: its source has ended */
@@ -272,10 +273,10 @@ static void end_kind(const struct wish *w, int kind)
     p.sources[kind]->end();
 }
 
-static void begin_profiles(const struct wish *w, int kind)
+static void profiler_begin_profiles(const struct wish *w, int kind)
 {
     for (int party = 0; party < SF_PARTIES; party++) {
-        if (is_for(w, (enum sf_profile_party)party))
+        if (profiler_is_for(w, (enum sf_profile_party)party))
             begin_profile((enum sf_profile_party)party, kind);
     }
 }
@@ -297,7 +298,7 @@ static enum sf_err start_kinds(struct wish *w)
         else if (!sf_profiler_is_on((enum sf_sample_kind)kind) && !atomic_load(&p.pause))
             err = p.sources[kind]->begin(sf_profiler_period((enum sf_sample_kind)kind), &w->why);
         if (!err) {
-            begin_profiles(w, kind);
+            profiler_begin_profiles(w, kind);
             begun |= 1u << kind;
         }
     }
@@ -305,10 +306,10 @@ static enum sf_err start_kinds(struct wish *w)
         if (begun >> kind & 1)
             end_kind(w, kind);
     }
-    if (!err && is_for(w, SF_FOR_SERVER) && !atomic_load(&p.on[SF_FOR_SERVER]))
+    if (!err && profiler_is_for(w, SF_FOR_SERVER) && !atomic_load(&p.on[SF_FOR_SERVER]))
         p.window_end_ns = sf_clock_mono_ns() + p.window_ns;
     for (int party = 0; party < SF_PARTIES && !err; party++) {
-        if (is_for(w, (enum sf_profile_party)party))
+        if (profiler_is_for(w, (enum sf_profile_party)party))
             atomic_fetch_or(&p.on[party], begun);
     }
     return err;
@@ -341,14 +342,14 @@ static enum sf_err stop_kinds(struct wish *w)
         if (!(kinds >> kind & 1))
             continue;
         for (int party = 0; party < SF_PARTIES; party++) {
-            if (is_for(w, (enum sf_profile_party)party) && !atomic_load(&p.pause))
-                take_snapshot((enum sf_profile_party)party, kind);
+            if (profiler_is_for(w, (enum sf_profile_party)party) && !atomic_load(&p.pause))
+                profiler_take_snapshot((enum sf_profile_party)party, kind);
         }
         end_kind(w, kind); /* delivers its last samples, which the consumer still needs */
     }
     take_given();
     for (int party = 0; party < SF_PARTIES; party++) {
-        if (is_for(w, (enum sf_profile_party)party))
+        if (profiler_is_for(w, (enum sf_profile_party)party))
             stop_party(w, (enum sf_profile_party)party);
     }
     if (atomic_load(&p.pause) && !wanted_kinds()) { /* nothing is left that could pause */
@@ -371,7 +372,7 @@ static enum sf_err inspect_kinds(struct wish *w)
         if (!(w->kinds >> kind & 1))
             continue;
         profiles[kind].length_ns = sf_clock_mono_ns() - profiles[kind].begin_mono_ns;
-        take_snapshot(w->party, kind);
+        profiler_take_snapshot(w->party, kind);
     }
     err = w->look(profiles, w->arg);
     for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
@@ -405,7 +406,7 @@ static void begin_pause(enum sf_pause why)
     unsigned kinds = wanted_kinds(), sent = atomic_load(&p.on[SF_FOR_SERVER]);
     for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
         if (sent >> kind & 1)
-            take_snapshot(SF_FOR_SERVER, kind);
+            profiler_take_snapshot(SF_FOR_SERVER, kind);
         if (kinds >> kind & 1) {
             atomic_fetch_and(&sf_profiler_kinds, ~(1u << kind));
             p.sources[kind]->end();
@@ -495,7 +496,7 @@ static void fulfil(struct wish *w)
     sf_notifier_notify(&p.done);
 }
 
-static int64_t turn(void)
+static int64_t profiler_turn(void)
 {
     int64_t now_ns = sf_clock_mono_ns(), wait_ns = SF_TURN_NS;
     bool is_filling = false;
@@ -537,10 +538,11 @@ static void turn_early(void)
 
 /* The time until the next turn. Dear ones are spread as far as the governor, the window and the
  * sources can wait. Symbols have a budget of their own. */
-static int64_t take_turn(struct sf_turn_pace *pace)
+static int64_t profiler_take_turn(struct sf_turn_pace *pace)
 {
     int64_t begin_ns = (int64_t)(sf_clock_thread_cpu_ns() - sf_own_cost_symbols_ns());
-    int64_t wait_ns = turn(), most_ns = p.window_ns < p.spread_ns ? p.window_ns : p.spread_ns;
+    int64_t wait_ns = profiler_turn(),
+            most_ns = p.window_ns < p.spread_ns ? p.window_ns : p.spread_ns;
     int64_t cost_ns = (int64_t)(sf_clock_thread_cpu_ns() - sf_own_cost_symbols_ns()) - begin_ns;
     int64_t spread_ns = sf_turn_pace(pace, sf_clock_mono_ns(), (int64_t)sf_clock_process_cpu_ns(),
                                      cost_ns > 0 ? cost_ns : 0);
@@ -548,7 +550,7 @@ static int64_t take_turn(struct sf_turn_pace *pace)
     return wait_ns < SF_TURN_NS || spread_ns < SF_TURN_NS ? wait_ns : spread_ns;
 }
 
-static void run(void *arg)
+static void profiler_run(void *arg)
 {
     struct sf_turn_pace pace = {0};
     int64_t next_ns = 0, now_ns;
@@ -569,7 +571,7 @@ static void run(void *arg)
             fulfil(w);
         now_ns = sf_clock_mono_ns();
         if (w || now_ns >= next_ns || atomic_exchange(&p.is_called, false))
-            next_ns = now_ns + take_turn(&pace);
+            next_ns = now_ns + profiler_take_turn(&pace);
         else
             turn_early();
         sf_notifier_wait(&p.bell, heard, next_ns - sf_clock_mono_ns());
@@ -585,7 +587,8 @@ static bool leave_wish(struct wish *w, bool *is_alive)
     is_left = !p.wish;
     if (is_left && !p.is_alive && w->what == START) {
         p.wish = w;
-        p.is_alive = sf_guest_thread_start((struct sf_guest){"spanflame-prof", true, run, NULL});
+        p.is_alive = sf_guest_thread_start(
+            (struct sf_guest){"spanflame-prof", true, profiler_run, NULL});
         if (!p.is_alive)
             p.wish = NULL;
     } else if (is_left && p.is_alive) {
@@ -611,8 +614,8 @@ static bool is_done_in(struct wish *w, int64_t end_ns)
     return true;
 }
 
-static enum sf_err ask(const struct wish *what, int64_t patience_ns, struct sf_profile *out,
-                       struct sf_why *why)
+static enum sf_err profiler_ask(const struct wish *what, int64_t patience_ns,
+                                struct sf_profile *out, struct sf_why *why)
 {
     struct wish *w = sf_heap_new(sizeof(*w));
     int64_t end_ns = sf_clock_mono_ns() + patience_ns;
@@ -648,20 +651,20 @@ static enum sf_err ask(const struct wish *what, int64_t patience_ns, struct sf_p
 enum sf_err sf_profiler_start(enum sf_profile_party party, unsigned kinds, struct sf_why *why)
 {
     struct wish w = {.what = START, .party = party, .kinds = kinds};
-    return ask(&w, PATIENCE_NS, NULL, why);
+    return profiler_ask(&w, PATIENCE_NS, NULL, why);
 }
 
 void sf_profiler_start_soon(enum sf_profile_party party, unsigned kinds)
 {
     struct wish w = {.what = START, .party = party, .kinds = kinds};
-    ask(&w, 0, NULL, NULL);
+    profiler_ask(&w, 0, NULL, NULL);
 }
 
 enum sf_err sf_profiler_stop(enum sf_profile_party party, unsigned kinds, struct sf_profile *out,
                              struct sf_why *why)
 {
     struct wish w = {.what = STOP, .party = party, .kinds = kinds};
-    return ask(&w, PATIENCE_NS, out, why);
+    return profiler_ask(&w, PATIENCE_NS, out, why);
 }
 
 /* Waits as long as it takes: `arg` is the caller's. */
@@ -670,14 +673,14 @@ enum sf_err sf_profiler_visit(enum sf_profile_party party, unsigned kinds,
                               void *arg, struct sf_why *why)
 {
     struct wish w = {.what = LOOK, .party = party, .kinds = kinds, .look = look, .arg = arg};
-    return ask(&w, INT64_MAX / 2, NULL, why);
+    return profiler_ask(&w, INT64_MAX / 2, NULL, why);
 }
 
 void sf_profiler_flush(void)
 {
     struct wish w = {.what = FLUSH, .party = SF_FOR_SERVER};
     if (sf_profiler_on_for(SF_FOR_SERVER))
-        ask(&w, PATIENCE_NS, NULL, NULL);
+        profiler_ask(&w, PATIENCE_NS, NULL, NULL);
 }
 
 void sf_profiler_after_fork(void)

@@ -55,7 +55,7 @@ void sf_profiling_settings_variable(const char *key, char out[SF_PROFILING_VARIA
 }
 
 /* All keys of the block from their variables. True: one of them says which profilers run. */
-static bool read_block(struct reader *r, struct sf_profiling *block)
+static bool profiling_settings_read_block(struct reader *r, struct sf_profiling *block)
 {
     bool is_said = false;
     sf_profiling_keys_init(block);
@@ -82,7 +82,7 @@ void sf_profiling_settings_read(struct sf_profiling_settings *s, sf_settings_get
     const char *list = get("SPANFLAME_PROFILES");
 
     *s = (struct sf_profiling_settings){0};
-    s->is_default = !read_block(&r, &s->block);
+    s->is_default = !profiling_settings_read_block(&r, &s->block);
     for (int i = 0; i < N_WORDS; i++) {
         if (*(const bool *)((const uint8_t *)&s->block + words[i].enabled))
             s->kinds |= words[i].kinds;

@@ -43,7 +43,7 @@ static bool is_recorded(void)
     return atomic_load(&recorded_pid) && (int)syscall(SYS_getpid) == atomic_load(&recorded_pid);
 }
 
-static void tell_sent(void)
+static void recorded_tell_sent(void)
 {
     sf_counters c = {.size = sizeof(c)};
     char why[240] = "", said[400];
@@ -77,7 +77,7 @@ void sf_recorded_at_exit(void)
         sf_library_say(why.text);
     if (said_file[0]) {
         sf_stop();
-        tell_sent();
+        recorded_tell_sent();
     }
 }
 
@@ -171,7 +171,7 @@ static void catch_fatal(void)
 
 /* ---- exits that run no destructors ---- */
 
-static _Noreturn void leave(int status)
+static _Noreturn void recorded_leave(int status)
 {
     sf_recorded_at_exit();
     for (;;)
@@ -180,18 +180,18 @@ static _Noreturn void leave(int status)
 
 SF_API void _exit(int status)
 {
-    leave(status);
+    recorded_leave(status);
 }
 
 SF_API void _Exit(int status)
 {
-    leave(status);
+    recorded_leave(status);
 }
 
 /* ---- what is recorded ---- */
 
 /* "cpu,heap": bits of the kinds with those words; none known: cpu. */
-static unsigned kinds_of(sf_str words)
+static unsigned recorded_kinds_of(sf_str words)
 {
     unsigned kinds = 0;
     sf_str word;
@@ -206,7 +206,7 @@ static unsigned kinds_of(sf_str words)
     return kinds ? kinds : 1u << SF_SAMPLES_CPU;
 }
 
-static uint64_t number_of(const char *name, uint64_t most, uint64_t otherwise)
+static uint64_t recorded_number_of(const char *name, uint64_t most, uint64_t otherwise)
 {
     const char *text = getenv(name);
     uint64_t n;
@@ -216,7 +216,7 @@ static uint64_t number_of(const char *name, uint64_t most, uint64_t otherwise)
 /* An explicit rate above the default lifts the overhead budget, unless a budget was given, too. */
 static bool is_rate_said(void)
 {
-    return number_of("SPANFLAME_RECORD_RATE", 1000, SF_DEFAULT_HZ) > SF_DEFAULT_HZ &&
+    return recorded_number_of("SPANFLAME_RECORD_RATE", 1000, SF_DEFAULT_HZ) > SF_DEFAULT_HZ &&
            !getenv(BUDGET);
 }
 
@@ -237,7 +237,7 @@ static void start_sending(const char *server, const char *words)
     sf_start(service && *service ? NULL : program_invocation_short_name);
 }
 
-static const char *look_up(const char *name)
+static const char *recorded_look_up(const char *name)
 {
     return getenv(name);
 }
@@ -252,7 +252,7 @@ static void pass_over(void *arg, const char *name, const char *val)
 static void set_limits(void)
 {
     struct sf_profiling_settings s;
-    sf_profiling_settings_read(&s, look_up, pass_over, NULL);
+    sf_profiling_settings_read(&s, recorded_look_up, pass_over, NULL);
     sf_sample_max_frames = (uint16_t)s.block.max_stack_depth;
     s.block.has_shedding = s.block.has_shedding && getenv(SHEDDING);
     s.block.cpu_rate = (uint64_t)1000000000 / sf_profiler_period(SF_SAMPLES_CPU);
@@ -263,24 +263,24 @@ static void set_limits(void)
 
 static void set_periods(void)
 {
-    uint64_t bytes = number_of("SPANFLAME_RECORD_HEAP_RATE", UINT32_MAX, SF_HEAP_MEAN);
-    sf_profiler_set_period(SF_SAMPLES_CPU,
-                           1000000000 / number_of("SPANFLAME_RECORD_RATE", 1000, SF_DEFAULT_HZ));
+    uint64_t bytes = recorded_number_of("SPANFLAME_RECORD_HEAP_RATE", UINT32_MAX, SF_HEAP_MEAN);
+    sf_profiler_set_period(SF_SAMPLES_CPU, 1000000000 / recorded_number_of("SPANFLAME_RECORD_RATE",
+                                                                           1000, SF_DEFAULT_HZ));
     sf_profiler_set_period(SF_SAMPLES_ALLOC, bytes);
     sf_profiler_set_period(SF_SAMPLES_INUSE, bytes);
 }
 
 /* To a file, to a server, or to both: then each gets the same samples. */
-__attribute__((constructor)) static void at_load(void)
+__attribute__((constructor)) static void recorded_at_load(void)
 {
     const char *server = getenv("SPANFLAME_RECORD_SERVER"), *said = getenv("SPANFLAME_RECORD_SAID");
     const char *file = getenv("SPANFLAME_RECORD_FILE"), *kinds = getenv("SPANFLAME_RECORD_KINDS");
     bool has_file = file && *file, has_server = server && *server && said && *said;
     struct sf_why why = {0};
     if ((!has_file && !has_server) || getauxval(AT_SECURE) ||
-        number_of("SPANFLAME_RECORD_PID", INT32_MAX, 0) != (uint64_t)getpid())
+        recorded_number_of("SPANFLAME_RECORD_PID", INT32_MAX, 0) != (uint64_t)getpid())
         return;
-    recorded_kinds = kinds_of(sf_str_from(kinds ? kinds : ""));
+    recorded_kinds = recorded_kinds_of(sf_str_from(kinds ? kinds : ""));
     sf_profiler_between(between);
     if (has_server) {
         sf_profile_file_path(said_file, said);

@@ -25,7 +25,7 @@ void sf_redact_set(bool is_on)
 
 /* Eight bytes at a time. A hash represents its key, so it begins with the secret: no key that a
  * program takes from a request can be made to pass for another. */
-static uint64_t hash_of(sf_str key)
+static uint64_t redact_hash_of(sf_str key)
 {
     uint64_t h = sf_secret_mix(sf_secret(), key.len), last = 0;
     size_t at = 0;
@@ -36,10 +36,10 @@ static uint64_t hash_of(sf_str key)
     return sf_secret_mix(h, last);
 }
 
-static enum sf_word_found find_words(sf_str key)
+static enum sf_word_found redact_find_words(sf_str key)
 {
     const uint64_t verdict = (1u << VERDICT_BITS) - 1;
-    uint64_t hash = hash_of(key), seen;
+    uint64_t hash = redact_hash_of(key), seen;
     atomic_uint_fast64_t *slot = &known[hash % KNOWN_KEYS];
     enum sf_word_found found;
 
@@ -56,13 +56,13 @@ bool sf_redact_key(sf_str key, bool is_number)
     enum sf_word_found found;
     if (!atomic_load_explicit(&is_redacting, memory_order_acquire) || key.len == 0)
         return false;
-    found = find_words(key);
+    found = redact_find_words(key);
     return found == SF_WORD_ONE || (found == SF_WORD_PLURAL && !is_number);
 }
 
 static bool is_secret_name(const void *arg, sf_str name, bool is_number)
 {
-    enum sf_word_found found = find_words(name);
+    enum sf_word_found found = redact_find_words(name);
     (void)arg;
     return found == SF_WORD_ONE || (found == SF_WORD_PLURAL && !is_number);
 }

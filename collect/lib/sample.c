@@ -74,7 +74,7 @@ static void cut_own(struct sf_raw_sample *s, uintptr_t caller, bool is_hook_kept
 
 /* A thread that is sampled often reads its own stack in place; the first few times, and on stacks
  * that are not the one it was given, a copy does. */
-static struct sf_walk_stack view_of(uintptr_t sp, struct sf_stack_copy **copy)
+static struct sf_walk_stack sample_view_of(uintptr_t sp, struct sf_stack_copy **copy)
 {
     enum { LOOK_AFTER = 4 };
     static __thread struct {
@@ -95,7 +95,7 @@ __attribute__((noinline)) void sf_sample_fill(struct sf_raw_sample *s, const voi
     const struct sf_modules *m = sf_modules_enter();
     enum sf_walk_end end = SF_WALK_UNKNOWN;
     struct sf_stack_copy *copy = NULL;
-    struct sf_walk_stack view = view_of(regs.sp, &copy);
+    struct sf_walk_stack view = sample_view_of(regs.sp, &copy);
 
     s->n_frames = 0;
     if (m)
@@ -125,7 +125,7 @@ static struct shared_ring *take_ring(bool *is_late)
     return NULL;
 }
 
-static bool put(struct shared_ring *r, const struct sf_raw_sample *s, bool is_late)
+static bool sample_put(struct shared_ring *r, const struct sf_raw_sample *s, bool is_late)
 {
     bool ok = sf_sample_ring_put(&r->ring, s);
     sf_lock_give(&r->lock);
@@ -138,7 +138,7 @@ bool sf_sample_give(const struct sf_raw_sample *s)
 {
     bool is_late;
     struct shared_ring *r = take_ring(&is_late);
-    return r && put(r, s, is_late);
+    return r && sample_put(r, s, is_late);
 }
 
 bool sf_sample_take(enum sf_sample_kind kind, enum sf_wait wait, const uint64_t values[2],
@@ -158,7 +158,7 @@ bool sf_sample_take(enum sf_sample_kind kind, enum sf_wait wait, const uint64_t 
     s->wait = (uint8_t)wait;
     s->values[0] = values[0];
     s->values[1] = values[1];
-    ok = put(r, s, is_late);
+    ok = sample_put(r, s, is_late);
     sf_own_cost_add(sf_clock_mono_ns() - begin_ns);
     return ok;
 }

@@ -71,7 +71,7 @@ void sf_selection_begin(struct sf_span_slot *root)
     root->begin_cpu_ns = rules()->is_on ? cpu_ns() : 0;
 }
 
-static unsigned place_of(const uint8_t id[16])
+static unsigned selection_place_of(const uint8_t id[16])
 {
     uint64_t half;
     memcpy(&half, id + 8, 8);
@@ -84,9 +84,9 @@ static bool is_none(const uint8_t id[16])
     return memcmp(id, none, 16) == 0;
 }
 
-static bool has(const uint8_t (*ids)[16], unsigned n_slots, const uint8_t id[16])
+static bool selection_has(const uint8_t (*ids)[16], unsigned n_slots, const uint8_t id[16])
 {
-    unsigned at = place_of(id) % n_slots;
+    unsigned at = selection_place_of(id) % n_slots;
     while (!is_none(ids[at])) {
         if (memcmp(ids[at], id, 16) == 0)
             return true;
@@ -95,21 +95,21 @@ static bool has(const uint8_t (*ids)[16], unsigned n_slots, const uint8_t id[16]
     return false;
 }
 
-static void put(uint8_t (*ids)[16], unsigned n_slots, const uint8_t id[16])
+static void selection_put(uint8_t (*ids)[16], unsigned n_slots, const uint8_t id[16])
 {
-    unsigned at = place_of(id) % n_slots;
+    unsigned at = selection_place_of(id) % n_slots;
     while (!is_none(ids[at]) && memcmp(ids[at], id, 16) != 0)
         at = (at + 1) % n_slots;
     memcpy(ids[at], id, 16);
 }
 
-static void keep(const uint8_t id[16])
+static void selection_keep(const uint8_t id[16])
 {
     struct kept *k;
     sf_lock_take(&s.lock);
     k = &s.windows[s.now];
-    if (k->n < MOST && !has((const uint8_t(*)[16])k->ids, SLOTS, id)) {
-        put(k->ids, SLOTS, id);
+    if (k->n < MOST && !selection_has((const uint8_t(*)[16])k->ids, SLOTS, id)) {
+        selection_put(k->ids, SLOTS, id);
         k->n++;
     } else if (k->n >= MOST) {
         atomic_fetch_add_explicit(&s.n_lost, 1, memory_order_relaxed);
@@ -134,7 +134,7 @@ void sf_selection_end(const struct sf_span_slot *root, int64_t length_ns)
         return;
     if (root->profile == SF_SPAN_PROFILE_ALWAYS || length_ns >= rules()->block.slow_request_ns ||
         (rules()->block.has_errors && root->status == SF_STATUS_ERROR) || is_heavy(root, length_ns))
-        keep(root->record);
+        selection_keep(root->record);
 }
 
 /* ---- in the collecting thread ---- */
@@ -151,17 +151,17 @@ static void list_live(void)
             continue;
         memcpy(id, slot->record, sizeof(id));
         if (!is_none(id))
-            put(s.live, PLACES, id);
+            selection_put(s.live, PLACES, id);
     }
 }
 
-static bool is_kept(const uint8_t id[16])
+static bool selection_is_kept(const uint8_t id[16])
 {
     if (sf_trace_share_has(id, rules()->share_per_10000) ||
-        has((const uint8_t(*)[16])s.live, PLACES, id))
+        selection_has((const uint8_t(*)[16])s.live, PLACES, id))
         return true;
     for (int i = 0; i < 2; i++) {
-        if (has((const uint8_t(*)[16])s.windows[i].ids, SLOTS, id))
+        if (selection_has((const uint8_t(*)[16])s.windows[i].ids, SLOTS, id))
             return true;
     }
     return false;
@@ -176,7 +176,7 @@ void sf_selection_apply(struct sf_profile_table *t)
     list_live();
     sf_lock_take(&s.lock);
     for (uint32_t i = 0; i < n; i++) {
-        if (is_none(rows[i].trace_id) || is_kept(rows[i].trace_id))
+        if (is_none(rows[i].trace_id) || selection_is_kept(rows[i].trace_id))
             continue;
         memset(rows[i].trace_id, 0, sizeof(rows[i].trace_id));
         memset(rows[i].span_id, 0, sizeof(rows[i].span_id));

@@ -21,7 +21,7 @@ struct reader {
     bool has_warned;
 };
 
-static sf_str value(struct reader *r, const char *name)
+static sf_str settings_value(struct reader *r, const char *name)
 {
     const char *text = r->get(name);
     return sf_str_trim(sf_str_from(text));
@@ -39,7 +39,7 @@ static sf_str value_named(struct reader *r, const char *signal, const char *what
 {
     char name[64];
     snprintf(name, sizeof(name), "OTEL_EXPORTER_OTLP_%s%s", signal, what);
-    return value(r, name);
+    return settings_value(r, name);
 }
 
 /* The variable for this signal, else the one for all. */
@@ -49,13 +49,13 @@ static sf_str value_for(struct reader *r, const struct signal *g, const char *wh
     return v.len ? v : value_named(r, "", what);
 }
 
-static sf_str value_of(struct reader *r, const char *special, const char *general)
+static sf_str settings_value_of(struct reader *r, const char *special, const char *general)
 {
-    sf_str v = value(r, special);
-    return v.len ? v : value(r, general);
+    sf_str v = settings_value(r, special);
+    return v.len ? v : settings_value(r, general);
 }
 
-static void warn(struct reader *r, const char *name, sf_str v)
+static void settings_warn(struct reader *r, const char *name, sf_str v)
 {
     if (!r->has_warned)
         sf_fail(r->why, SF_ERR_INPUT, "%s: '%.*s' is not understood; the default is used", name,
@@ -65,23 +65,23 @@ static void warn(struct reader *r, const char *name, sf_str v)
 
 static void warn_text(void *r, const char *name, const char *val)
 {
-    warn(r, name, sf_str_from(val));
+    settings_warn(r, name, sf_str_from(val));
 }
 
-static uint64_t number(struct reader *r, const char *name, sf_str v, uint64_t otherwise,
-                       uint64_t most)
+static uint64_t settings_number(struct reader *r, const char *name, sf_str v, uint64_t otherwise,
+                                uint64_t most)
 {
     uint64_t n;
     if (!v.len)
         return otherwise;
     if (sf_str_to_u64(v, &n))
         return n < most ? n : most;
-    warn(r, name, v);
+    settings_warn(r, name, v);
     return otherwise;
 }
 
 /* "%41" to "A"; a bad escape stays as it is. */
-static void unescape(sf_str in, struct sf_buf *out)
+static void settings_unescape(sf_str in, struct sf_buf *out)
 {
     sf_buf_reset(out);
     for (size_t i = 0; i < in.len; i++) {
@@ -105,7 +105,7 @@ static bool next_pair(sf_str *rest, sf_str *key, struct sf_buf *val)
         if (!sf_str_find_char(pair, '=', &at))
             continue;
         *key = sf_str_trim(sf_str_part(pair, 0, at));
-        unescape(sf_str_trim(sf_str_from_at(pair, at + 1)), val);
+        settings_unescape(sf_str_trim(sf_str_from_at(pair, at + 1)), val);
         if (key->len)
             return true;
     }
@@ -115,19 +115,19 @@ static bool next_pair(sf_str *rest, sf_str *key, struct sf_buf *val)
 /* First of all: what is read next is written already. */
 static void read_redaction(struct reader *r)
 {
-    sf_str v = value(r, "SPANFLAME_REDACT");
+    sf_str v = settings_value(r, "SPANFLAME_REDACT");
     bool is_off = sf_str_ieq(v, SF_STR("off"));
     if (v.len && !is_off && !sf_str_ieq(v, SF_STR("on")))
-        warn(r, "SPANFLAME_REDACT", v);
+        settings_warn(r, "SPANFLAME_REDACT", v);
     sf_redact_set(!is_off);
 }
 
-static void read_resource(struct reader *r, const char *service)
+static void settings_read_resource(struct reader *r, const char *service)
 {
     struct sf_settings *s = r->s;
-    sf_str rest = value(r, "OTEL_RESOURCE_ATTRIBUTES"), key;
+    sf_str rest = settings_value(r, "OTEL_RESOURCE_ATTRIBUTES"), key;
     struct sf_buf val = {.max = 64 * 1024};
-    sf_str name = service ? sf_str_from(service) : value(r, "OTEL_SERVICE_NAME");
+    sf_str name = service ? sf_str_from(service) : settings_value(r, "OTEL_SERVICE_NAME");
 
     while (next_pair(&rest, &key, &val)) {
         if (sf_str_eq(key, SF_STR("service.instance.id"))) {
@@ -154,7 +154,7 @@ static void read_resource(struct reader *r, const char *service)
 }
 
 /* A header must not be able to end its line, nor to speak about the body. */
-static bool is_header(sf_str name, sf_str val)
+static bool settings_is_header(sf_str name, sf_str val)
 {
     static const char own[][20] = {
         "host",      "content-type", "content-length", "content-encoding", "transfer-encoding",
@@ -175,24 +175,25 @@ static bool is_header(sf_str name, sf_str val)
     return true;
 }
 
-static void read_headers(struct reader *r, const struct signal *g)
+static void settings_read_headers(struct reader *r, const struct signal *g)
 {
     sf_str rest = value_for(r, g, "HEADERS");
     struct sf_buf val = {.max = 64 * 1024};
     sf_str key;
     while (next_pair(&rest, &key, &val)) {
-        if (is_header(key, sf_buf_str(&val)))
+        if (settings_is_header(key, sf_buf_str(&val)))
             sf_buf_print(g->headers, "%.*s: %.*s\r\n", SF_STR_ARG(key),
                          SF_STR_ARG(sf_buf_str(&val)));
         else
-            warn(r, "OTEL_EXPORTER_OTLP_HEADERS", key);
+            settings_warn(r, "OTEL_EXPORTER_OTLP_HEADERS", key);
     }
     if (!sf_buf_ok(&val))
         g->headers->err = val.err;
     sf_buf_done(&val);
 }
 
-static bool read_path(struct reader *r, const struct signal *g, const char *word, char *out)
+static bool settings_read_path(struct reader *r, const struct signal *g, const char *word,
+                               char *out)
 {
     sf_str path = value_for(r, g, word);
     snprintf(out, SF_TLS_PATH_CAP, "%.*s", SF_STR_ARG(path));
@@ -200,19 +201,20 @@ static bool read_path(struct reader *r, const struct signal *g, const char *word
 }
 
 /* Trusted CAs are never guessed: an unusable path makes the endpoint unusable. */
-static enum sf_err read_files(struct reader *r, const struct signal *g, struct sf_tls_files *out,
-                              struct sf_why *why)
+static enum sf_err settings_read_files(struct reader *r, const struct signal *g,
+                                       struct sf_tls_files *out, struct sf_why *why)
 {
-    if (!read_path(r, g, "CERTIFICATE", out->authorities) ||
-        !read_path(r, g, "CLIENT_CERTIFICATE", out->certificate) ||
-        !read_path(r, g, "CLIENT_KEY", out->key))
+    if (!settings_read_path(r, g, "CERTIFICATE", out->authorities) ||
+        !settings_read_path(r, g, "CLIENT_CERTIFICATE", out->certificate) ||
+        !settings_read_path(r, g, "CLIENT_KEY", out->key))
         return sf_fail(why, SF_ERR_INPUT, "endpoint: the path of a certificate is too long");
     return SF_OK;
 }
 
 /* A signal's own address is used as it stands; the general one, and a Pyroscope server's, is the
  * root to which the path is added. */
-static enum sf_err read_endpoint(struct reader *r, const struct signal *g, struct sf_why *why)
+static enum sf_err settings_read_endpoint(struct reader *r, const struct signal *g,
+                                          struct sf_why *why)
 {
     struct sf_exporter_settings *x = g->x;
     sf_str url = value_named(r, g->word, "ENDPOINT"), append = SF_STR_NONE;
@@ -220,10 +222,10 @@ static enum sf_err read_endpoint(struct reader *r, const struct signal *g, struc
 
     if (!url.len) {
         append = sf_str_from(g->path);
-        url = value(r, "OTEL_EXPORTER_OTLP_ENDPOINT");
+        url = settings_value(r, "OTEL_EXPORTER_OTLP_ENDPOINT");
     }
     if (!url.len)
-        url = value(r, "PYROSCOPE_SERVER_ADDRESS");
+        url = settings_value(r, "PYROSCOPE_SERVER_ADDRESS");
     if (!url.len)
         url = x->is_grpc ? SF_STR("http://localhost:4317") : SF_STR("http://localhost:4318");
     if (x->is_grpc) { /* whatever path was stated: the method is the path */
@@ -236,7 +238,7 @@ static enum sf_err read_endpoint(struct reader *r, const struct signal *g, struc
     }
     err = sf_endpoint_parse(url, 0, append, &x->to, why);
     if (!err && x->to.is_tls)
-        err = read_files(r, g, &x->to.files, why);
+        err = settings_read_files(r, g, &x->to.files, why);
     return err;
 }
 
@@ -248,31 +250,34 @@ static enum sf_err read_exporter(struct reader *r, const struct signal *g, struc
     char name[64];
 
     snprintf(name, sizeof(name), "OTEL_%sEXPORTER", g->word);
-    exporters = value(r, name);
+    exporters = settings_value(r, name);
     x->is_grpc = sf_str_eq(protocol, SF_STR("grpc"));
     if (protocol.len && !x->is_grpc && !sf_str_eq(protocol, SF_STR("http/protobuf")))
-        warn(r, "OTEL_EXPORTER_OTLP_PROTOCOL", protocol);
+        settings_warn(r, "OTEL_EXPORTER_OTLP_PROTOCOL", protocol);
     x->is_gzip = !sf_str_eq(packing, SF_STR("none"));
     if (packing.len && x->is_gzip && !sf_str_eq(packing, SF_STR("gzip")))
-        warn(r, "OTEL_EXPORTER_OTLP_COMPRESSION", packing);
+        settings_warn(r, "OTEL_EXPORTER_OTLP_COMPRESSION", packing);
     x->is_off = sf_str_eq(exporters, SF_STR("none"));
     if (exporters.len && !x->is_off && !sf_str_eq(exporters, SF_STR("otlp")))
-        warn(r, name, exporters);
-    x->timeout_ns = SF_NS_PER_MS * (int64_t)number(r, "OTEL_EXPORTER_OTLP_TIMEOUT",
-                                                   value_for(r, g, "TIMEOUT"), 10000, 600000);
-    x->delay_ns = SF_NS_PER_MS * (int64_t)number(r, "OTEL_BSP_SCHEDULE_DELAY",
-                                                 value(r, "OTEL_BSP_SCHEDULE_DELAY"), 5000, 600000);
-    read_headers(r, g);
-    return read_endpoint(r, g, why);
+        settings_warn(r, name, exporters);
+    x->timeout_ns = SF_NS_PER_MS * (int64_t)settings_number(r, "OTEL_EXPORTER_OTLP_TIMEOUT",
+                                                            value_for(r, g, "TIMEOUT"), 10000,
+                                                            600000);
+    x->delay_ns = SF_NS_PER_MS * (int64_t)settings_number(
+                                     r, "OTEL_BSP_SCHEDULE_DELAY",
+                                     settings_value(r, "OTEL_BSP_SCHEDULE_DELAY"), 5000, 600000);
+    settings_read_headers(r, g);
+    return settings_read_endpoint(r, g, why);
 }
 
 static uint32_t limit(struct reader *r, const char *special, const char *general,
                       uint32_t otherwise, uint32_t most)
 {
-    return (uint32_t)number(r, special, value_of(r, special, general), otherwise, most);
+    return (uint32_t)settings_number(r, special, settings_value_of(r, special, general), otherwise,
+                                     most);
 }
 
-static void read_limits(struct reader *r)
+static void settings_read_limits(struct reader *r)
 {
     struct sf_settings *s = r->s;
     s->max_attrs = limit(r, "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "OTEL_ATTRIBUTE_COUNT_LIMIT", 128,
@@ -300,14 +305,14 @@ enum sf_err sf_settings_read(struct sf_settings *s, const char *service, sf_sett
 
     *s = (struct sf_settings){.sampler = {.is_parent_based = true}};
     s->resource.max = s->headers.max = s->profile_headers.max = 64 * 1024;
-    s->is_disabled = sf_str_ieq(value(&r, "OTEL_SDK_DISABLED"), SF_STR("true"));
+    s->is_disabled = sf_str_ieq(settings_value(&r, "OTEL_SDK_DISABLED"), SF_STR("true"));
     read_redaction(&r);
-    sampler = value(&r, "OTEL_TRACES_SAMPLER");
-    arg = value(&r, "OTEL_TRACES_SAMPLER_ARG");
+    sampler = settings_value(&r, "OTEL_TRACES_SAMPLER");
+    arg = settings_value(&r, "OTEL_TRACES_SAMPLER_ARG");
     if (sampler.len && !sf_sampler_parse(sampler, arg, &s->sampler))
-        warn(&r, "OTEL_TRACES_SAMPLER", sampler);
-    read_resource(&r, service);
-    read_limits(&r);
+        settings_warn(&r, "OTEL_TRACES_SAMPLER", sampler);
+    settings_read_resource(&r, service);
+    settings_read_limits(&r);
     sf_profiling_settings_read(&s->profiling, get, warn_text, &r);
     if (get("SPANFLAME_SPAN_COST") &&
         !sf_span_cost_words_parse(get("SPANFLAME_SPAN_COST"), &s->cost_items))

@@ -24,7 +24,7 @@ struct gaps {
 };
 
 /* In order. */
-static void add(struct gaps *g, int64_t ns)
+static void signal_price_add(struct gaps *g, int64_t ns)
 {
     unsigned at = g->n++;
     for (; at && g->ns[at - 1] > ns; at--)
@@ -32,7 +32,7 @@ static void add(struct gaps *g, int64_t ns)
     g->ns[at] = ns;
 }
 
-static void watch(struct gaps *g, const volatile uint64_t *seen)
+static void signal_price_watch(struct gaps *g, const volatile uint64_t *seen)
 {
     uint64_t end_ns = sf_clock_thread_cpu_ns() + MOST_CPU_NS, last = *seen;
     int64_t before_ns = sf_clock_mono_ns();
@@ -40,7 +40,7 @@ static void watch(struct gaps *g, const volatile uint64_t *seen)
         int64_t now_ns = sf_clock_mono_ns();
         if (*seen != last) { /* it came after the clock was read, or before: both lie between */
             now_ns = sf_clock_mono_ns();
-            add(g, now_ns - before_ns);
+            signal_price_add(g, now_ns - before_ns);
             last = *seen;
         }
         before_ns = now_ns;
@@ -50,14 +50,14 @@ static void watch(struct gaps *g, const volatile uint64_t *seen)
 }
 
 /* A timer over CPU time is examined in ticks that come anyway: what it adds is the signal. */
-static void send(struct gaps *g, int sig, long tid)
+static void signal_price_send(struct gaps *g, int sig, long tid)
 {
     long pid = syscall(SYS_getpid);
     while (g->n < SIGNALS) {
         int64_t begin_ns = sf_clock_mono_ns();
         if (syscall(SYS_tgkill, pid, tid, (long)sig))
             return;
-        add(g, sf_clock_mono_ns() - begin_ns);
+        signal_price_add(g, sf_clock_mono_ns() - begin_ns);
     }
 }
 
@@ -75,10 +75,10 @@ int64_t sf_signal_price(const struct sf_signal_ask *ask)
     if (ask->has_perf)
         clock = sf_perf_clock_start((uint32_t)tid, PERIOD_NS, ask->sig);
     if (clock) {
-        watch(&g, ask->seen);
+        signal_price_watch(&g, ask->seen);
         sf_perf_clock_stop(clock);
     } else if (!ask->has_perf) {
-        send(&g, ask->sig, tid);
+        signal_price_send(&g, ask->sig, tid);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = saved;

@@ -25,7 +25,7 @@ struct parent {
     sf_span under;
 };
 
-static bool is_zero(const uint8_t *p, size_t len)
+static bool span_is_zero(const uint8_t *p, size_t len)
 {
     uint8_t any = 0;
     for (size_t i = 0; i < len; i++)
@@ -43,13 +43,14 @@ static void parent_from_slot(const struct sf_span_slot *slot, struct parent *p)
     p->profile = slot->profile;
 }
 
-static void find_parent(struct sf_thread_state *t, const sf_span_options *o, struct parent *p)
+static void span_find_parent(struct sf_thread_state *t, const sf_span_options *o, struct parent *p)
 {
     const struct sf_span_slot *active = sf_active_slot(t), *slot;
     p->under = active ? sf_span_pool_name(active) : 0;
     if (o && o->flags & SF_SPAN_ROOT)
         return;
-    if (o && o->remote && !is_zero(o->remote->trace_id, 16) && !is_zero(o->remote->span_id, 8)) {
+    if (o && o->remote && !span_is_zero(o->remote->trace_id, 16) &&
+        !span_is_zero(o->remote->span_id, 8)) {
         p->trace_id = o->remote->trace_id;
         p->span_id = o->remote->span_id;
         p->tracestate = o->remote->tracestate[0] ? o->remote->tracestate : NULL;
@@ -90,8 +91,8 @@ static void set_record(struct sf_thread_state *t, struct sf_span_slot *slot, con
     }
 }
 
-static void write_beginning(struct sf_span_slot *slot, const struct parent *p, sf_str name,
-                            const sf_span_options *o)
+static void span_write_beginning(struct sf_span_slot *slot, const struct parent *p, sf_str name,
+                                 const sf_span_options *o)
 {
     struct sf_buf *b = &slot->body;
     uint32_t flags = 1u | (p->span_id ? 0x100u | (p->is_remote ? 0x200u : 0) : 0);
@@ -109,7 +110,7 @@ static void write_beginning(struct sf_span_slot *slot, const struct parent *p, s
     sf_pb_write_fixed32(b, 16, flags);
 }
 
-static char *copy_text(const char *text)
+static char *span_copy_text(const char *text)
 {
     size_t len = strnlen(text, SF_TRACESTATE_CAP - 1);
     char *p = sf_heap_new(len + 1);
@@ -119,18 +120,18 @@ static char *copy_text(const char *text)
 }
 
 /* Programs that were built with an older header have no such member. */
-static uint8_t profile_of(const sf_span_options *o)
+static uint8_t span_profile_of(const sf_span_options *o)
 {
     bool is_said = o && o->size >= sizeof(sf_span_options) && o->profile >= SF_SPAN_PROFILE_AUTO &&
                    o->profile <= SF_SPAN_PROFILE_NEVER;
     return is_said ? (uint8_t)o->profile : SF_SPAN_PROFILE_AUTO;
 }
 
-static void begin(struct sf_thread_state *t, struct sf_span_slot *slot, sf_str name,
-                  const sf_span_options *o)
+static void span_begin(struct sf_thread_state *t, struct sf_span_slot *slot, sf_str name,
+                       const sf_span_options *o)
 {
     struct parent p = {0};
-    find_parent(t, o, &p);
+    span_find_parent(t, o, &p);
     slot->epoch = t->epoch;
     slot->status = SF_STATUS_UNSET;
     slot->n_attrs = slot->n_events = slot->n_links = 0;
@@ -138,9 +139,9 @@ static void begin(struct sf_thread_state *t, struct sf_span_slot *slot, sf_str n
     slot->key_mask = 0;
     slot->under = p.under;
     slot->tid = t->tid;
-    slot->tracestate = p.tracestate ? copy_text(p.tracestate) : NULL;
+    slot->tracestate = p.tracestate ? span_copy_text(p.tracestate) : NULL;
     slot->is_local_root = !p.local_root;
-    slot->profile = p.local_root ? p.profile : profile_of(o);
+    slot->profile = p.local_root ? p.profile : span_profile_of(o);
     set_record(t, slot, &p);
     if (slot->is_local_root)
         sf_selection_begin(slot);
@@ -151,7 +152,7 @@ static void begin(struct sf_thread_state *t, struct sf_span_slot *slot, sf_str n
         slot->start_mono_ns = o && o->start_unix_ns ? 0 : sf_clock_mono_ns();
         slot->start_unix_ns = o && o->start_unix_ns ? (int64_t)o->start_unix_ns
                                                     : sf_clock_unix_ns();
-        write_beginning(slot, &p, name, o);
+        span_write_beginning(slot, &p, name, o);
         if (sf_library.settings.cost_items)
             sf_span_cost_begin(&slot->cost, sf_library.settings.cost_items, t->tid,
                                !p.span_id || p.is_remote);
@@ -172,7 +173,7 @@ sf_span sf_span_start_with(const char *name, const sf_span_options *options)
         sf_library_begin_child();
     slot = sf_span_pool_take();
     if (slot) {
-        begin(t, slot, sf_str_from(name), options);
+        span_begin(t, slot, sf_str_from(name), options);
         s = sf_span_pool_name(slot);
         if (!options || !(options->flags & SF_SPAN_DETACHED))
             sf_active_set(t, slot);
@@ -228,7 +229,7 @@ static bool queue(struct sf_span_slot *slot)
     return sf_exporter_add(&sf_library.exporter, sf_buf_bytes(b));
 }
 
-static void finish(struct sf_span_slot *slot, uint64_t end_unix_ns)
+static void span_finish(struct sf_span_slot *slot, uint64_t end_unix_ns)
 {
     struct sf_buf *b = &slot->body;
     b->max = SF_SPAN_BODY_MAX + 1024;                 /* the end always has space */
@@ -263,7 +264,7 @@ void sf_span_end_at(sf_span s, uint64_t end_unix_ns)
         if (slot->is_local_root && slot->is_recording)
             sf_selection_end(slot, end_time(slot, end_unix_ns) - slot->start_unix_ns);
         if (slot->is_recording && slot->epoch == t->epoch)
-            finish(slot, end_unix_ns);
+            span_finish(slot, end_unix_ns);
         sf_heap_free(slot->tracestate);
         slot->tracestate = NULL;
         if (slot->body.cap > KEPT_CAP)

@@ -8,7 +8,7 @@
 #include "wire/pb_write.h"
 
 /* The locked slot of a span that records here, else NULL. Ends with leave. */
-static struct sf_span_slot *enter(struct sf_thread_state *t, sf_span s)
+static struct sf_span_slot *span_attr_enter(struct sf_thread_state *t, sf_span s)
 {
     struct sf_span_slot *slot = sf_span_pool_find(s);
     /* Unsampled ones are answered without the lock: that is what they are for. */
@@ -23,7 +23,7 @@ static struct sf_span_slot *enter(struct sf_thread_state *t, sf_span s)
     return NULL;
 }
 
-static void leave(struct sf_thread_state *t, struct sf_span_slot *slot)
+static void span_attr_leave(struct sf_thread_state *t, struct sf_span_slot *slot)
 {
     sf_lock_give(&slot->lock);
     sf_library_leave(t);
@@ -47,7 +47,7 @@ static uint64_t key_bit(sf_str key)
     return (uint64_t)1 << (h >> 26);
 }
 
-static sf_str key_of(sf_bytes key_value)
+static sf_str span_attr_key_of(sf_bytes key_value)
 {
     struct sf_pb kv = sf_pb_init(key_value);
     while (sf_pb_next(&kv)) {
@@ -68,7 +68,7 @@ static void remove_key(struct sf_span_slot *slot, sf_str key)
             sf_pb_skip(&pb);
             continue;
         }
-        if (!sf_str_eq(key_of(sf_pb_bytes(&pb)), key))
+        if (!sf_str_eq(span_attr_key_of(sf_pb_bytes(&pb)), key))
             continue;
         memmove(b->p + (from - b->p), pb.at, (size_t)(b->p + b->len - pb.at));
         b->len -= (size_t)(pb.at - from);
@@ -85,16 +85,16 @@ bool sf_span_attr_has(const struct sf_span_slot *slot, sf_str key)
     while (sf_pb_next(&pb)) {
         if (pb.tag != SF_PB_TAG(9, SF_PB_LEN))
             sf_pb_skip(&pb);
-        else if (sf_str_eq(key_of(sf_pb_bytes(&pb)), key))
+        else if (sf_str_eq(span_attr_key_of(sf_pb_bytes(&pb)), key))
             return true;
     }
     return false;
 }
 
-static void set(sf_span s, const sf_attr *attr, sf_str text)
+static void span_attr_set(sf_span s, const sf_attr *attr, sf_str text)
 {
     struct sf_thread_state *t = &sf_thread_self;
-    struct sf_span_slot *slot = enter(t, s);
+    struct sf_span_slot *slot = span_attr_enter(t, s);
     sf_str key = sf_str_from(attr->key);
     size_t before;
 
@@ -117,10 +117,10 @@ static void set(sf_span s, const sf_attr *attr, sf_str text)
             slot->dropped_attrs++;
         }
     }
-    leave(t, slot);
+    span_attr_leave(t, slot);
 }
 
-static size_t cut(const char *text, size_t len)
+static size_t span_attr_cut(const char *text, size_t len)
 {
     sf_str s = {text, len};
     size_t max = sf_library.settings.max_value_len;
@@ -130,7 +130,8 @@ static size_t cut(const char *text, size_t len)
 void sf_span_set_strn(sf_span s, const char *key, const char *val, size_t len)
 {
     if (key && val)
-        set(s, &(sf_attr){.key = key, .type = SF_ATTR_STR}, (sf_str){val, cut(val, len)});
+        span_attr_set(s, &(sf_attr){.key = key, .type = SF_ATTR_STR},
+                      (sf_str){val, span_attr_cut(val, len)});
 }
 
 void sf_span_set_str(sf_span s, const char *key, const char *val)
@@ -141,36 +142,36 @@ void sf_span_set_str(sf_span s, const char *key, const char *val)
 
 void sf_span_set_int(sf_span s, const char *key, int64_t val)
 {
-    set(s, &(sf_attr){.key = key, .type = SF_ATTR_INT, .val.i = val}, SF_STR_NONE);
+    span_attr_set(s, &(sf_attr){.key = key, .type = SF_ATTR_INT, .val.i = val}, SF_STR_NONE);
 }
 
 void sf_span_set_double(sf_span s, const char *key, double val)
 {
-    set(s, &(sf_attr){.key = key, .type = SF_ATTR_DOUBLE, .val.d = val}, SF_STR_NONE);
+    span_attr_set(s, &(sf_attr){.key = key, .type = SF_ATTR_DOUBLE, .val.d = val}, SF_STR_NONE);
 }
 
 void sf_span_set_bool(sf_span s, const char *key, int val)
 {
-    set(s, &(sf_attr){.key = key, .type = SF_ATTR_BOOL, .val.b = val != 0}, SF_STR_NONE);
+    span_attr_set(s, &(sf_attr){.key = key, .type = SF_ATTR_BOOL, .val.b = val != 0}, SF_STR_NONE);
 }
 
 void sf_span_set_name(sf_span s, const char *name)
 {
     struct sf_thread_state *t = &sf_thread_self;
-    struct sf_span_slot *slot = name ? enter(t, s) : NULL;
+    struct sf_span_slot *slot = name ? span_attr_enter(t, s) : NULL;
     size_t before;
     if (!slot)
         return;
     before = slot->body.len;
     sf_attr_write_text(&slot->body, 5, sf_str_from(name), SF_SPAN_NAME_MAX); /* the last one wins */
     keep_or_undo(&slot->body, before);
-    leave(t, slot);
+    span_attr_leave(t, slot);
 }
 
 void sf_span_set_status(sf_span s, sf_status status, const char *message)
 {
     struct sf_thread_state *t = &sf_thread_self;
-    struct sf_span_slot *slot = enter(t, s);
+    struct sf_span_slot *slot = span_attr_enter(t, s);
     size_t before, mark;
     if (!slot)
         return;
@@ -186,7 +187,7 @@ void sf_span_set_status(sf_span s, sf_status status, const char *message)
         if (keep_or_undo(&slot->body, before))
             slot->status = (uint8_t)status;
     }
-    leave(t, slot);
+    span_attr_leave(t, slot);
 }
 
 static uint32_t write_attrs(struct sf_buf *b, uint32_t field, const sf_attr *attrs, size_t n)
@@ -203,7 +204,7 @@ static uint32_t write_attrs(struct sf_buf *b, uint32_t field, const sf_attr *att
 void sf_span_event_with(sf_span s, const char *name, const sf_attr *attrs, size_t n_attrs)
 {
     struct sf_thread_state *t = &sf_thread_self;
-    struct sf_span_slot *slot = name ? enter(t, s) : NULL;
+    struct sf_span_slot *slot = name ? span_attr_enter(t, s) : NULL;
     size_t before, mark;
     uint32_t dropped;
     if (!slot)
@@ -222,7 +223,7 @@ void sf_span_event_with(sf_span s, const char *name, const sf_attr *attrs, size_
         slot->n_events++;
     else
         slot->dropped_events++;
-    leave(t, slot);
+    span_attr_leave(t, slot);
 }
 
 void sf_span_event(sf_span s, const char *name)
@@ -233,7 +234,7 @@ void sf_span_event(sf_span s, const char *name)
 void sf_span_link(sf_span s, const sf_context *to, const sf_attr *attrs, size_t n_attrs)
 {
     struct sf_thread_state *t = &sf_thread_self;
-    struct sf_span_slot *slot = to ? enter(t, s) : NULL;
+    struct sf_span_slot *slot = to ? span_attr_enter(t, s) : NULL;
     size_t before, mark;
     uint32_t dropped;
     if (!slot)
@@ -257,7 +258,7 @@ void sf_span_link(sf_span s, const sf_context *to, const sf_attr *attrs, size_t 
         slot->n_links++;
     else
         slot->dropped_links++;
-    leave(t, slot);
+    span_attr_leave(t, slot);
 }
 
 int sf_span_is_recording(sf_span s)

@@ -106,7 +106,7 @@ void sf_span_cost_begin(struct sf_span_cost *c, unsigned items, uint32_t tid, bo
     read_now(c, items);
 }
 
-static void write(struct sf_buf *span, sf_str key, uint64_t before, uint64_t after)
+static void span_cost_write(struct sf_buf *span, sf_str key, uint64_t before, uint64_t after)
 {
     sf_attr_write_int(span, ATTRIBUTES, key, after > before ? (int64_t)(after - before) : 0);
 }
@@ -127,8 +127,8 @@ static sf_str types_now(char *out, size_t cap)
     return (sf_str){out, len};
 }
 
-static void write_profile(const struct sf_span_cost *c, const struct sf_span_cost *now,
-                          const uint8_t span_id[8], struct sf_buf *span)
+static void span_cost_write_profile(const struct sf_span_cost *c, const struct sf_span_cost *now,
+                                    const uint8_t span_id[8], struct sf_buf *span)
 {
     char words[64], hex[16];
     sf_str types = types_now(words, sizeof(words));
@@ -136,8 +136,9 @@ static void write_profile(const struct sf_span_cost *c, const struct sf_span_cos
         return;
     sf_attr_write_str(span, ATTRIBUTES, SF_STR("profile.type"), types);
     if (sf_profiler_is_on(SF_SAMPLES_CPU)) {
-        write(span, SF_STR("profile.sample_count"), c->n_samples, now->n_samples);
-        write(span, SF_STR("profile.duration_us"), c->sampled_ns / 1000, now->sampled_ns / 1000);
+        span_cost_write(span, SF_STR("profile.sample_count"), c->n_samples, now->n_samples);
+        span_cost_write(span, SF_STR("profile.duration_us"), c->sampled_ns / 1000,
+                        now->sampled_ns / 1000);
     }
     sf_hex_encode(span_id, 8, hex); /* its own: samples carry that, not the root's */
     sf_attr_write_str(span, ATTRIBUTES, SF_STR("pyroscope.profile.id"), (sf_str){hex, sizeof(hex)});
@@ -166,8 +167,9 @@ static void write_memory(const struct sf_span_cost *c, const struct sf_span_cost
 {
     int64_t bytes, objects;
     if (items & SF_COST_ALLOC && sf_profiler_kinds_there() & SF_HEAP_KINDS) {
-        write(span, SF_STR("thread.allocated_bytes"), c->alloc_bytes, now->alloc_bytes);
-        write(span, SF_STR("thread.allocated_objects"), c->alloc_objects, now->alloc_objects);
+        span_cost_write(span, SF_STR("thread.allocated_bytes"), c->alloc_bytes, now->alloc_bytes);
+        span_cost_write(span, SF_STR("thread.allocated_objects"), c->alloc_objects,
+                        now->alloc_objects);
     }
     if (items & SF_COST_HEAP && c->is_root && sf_heap_profiler_inuse(&bytes, &objects)) {
         sf_attr_write_int(span, ATTRIBUTES, SF_STR("runtime.heap_alloc"), bytes);
@@ -185,19 +187,20 @@ void sf_span_cost_write(const struct sf_span_cost *c, unsigned items, uint32_t t
         now.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     read_now(&now, items & ~(unsigned)SF_COST_CPU);
     if (items & SF_COST_CPU)
-        write(span, SF_STR("thread.cpu_time_ns"), c->cpu_ns, now.cpu_ns);
+        span_cost_write(span, SF_STR("thread.cpu_time_ns"), c->cpu_ns, now.cpu_ns);
     if (items & SF_COST_RUN_QUEUE)
-        write(span, SF_STR("thread.run_queue_ns"), c->run_queue_ns, now.run_queue_ns);
+        span_cost_write(span, SF_STR("thread.run_queue_ns"), c->run_queue_ns, now.run_queue_ns);
     if (items & SF_COST_SWITCHES) {
-        write(span, SF_STR("thread.switches.voluntary"), c->switches[0], now.switches[0]);
-        write(span, SF_STR("thread.switches.involuntary"), c->switches[1], now.switches[1]);
+        span_cost_write(span, SF_STR("thread.switches.voluntary"), c->switches[0], now.switches[0]);
+        span_cost_write(span, SF_STR("thread.switches.involuntary"), c->switches[1],
+                        now.switches[1]);
     }
     if (items & SF_COST_FAULTS) {
-        write(span, SF_STR("thread.page_faults.minor"), c->faults[0], now.faults[0]);
-        write(span, SF_STR("thread.page_faults.major"), c->faults[1], now.faults[1]);
+        span_cost_write(span, SF_STR("thread.page_faults.minor"), c->faults[0], now.faults[0]);
+        span_cost_write(span, SF_STR("thread.page_faults.major"), c->faults[1], now.faults[1]);
     }
     if (items & SF_COST_PROCESS && c->is_root) {
-        write(span, SF_STR("process.cpu_time_ns"), c->process_cpu_ns, now.process_cpu_ns);
+        span_cost_write(span, SF_STR("process.cpu_time_ns"), c->process_cpu_ns, now.process_cpu_ns);
         sf_attr_write_int(span, ATTRIBUTES, SF_STR("process.memory_bytes"),
                           (int64_t)sf_tasks_memory());
         sf_attr_write_int(span, ATTRIBUTES, SF_STR("runtime.threads"), sf_tasks_n());
@@ -206,5 +209,5 @@ void sf_span_cost_write(const struct sf_span_cost *c, unsigned items, uint32_t t
         write_waits(c, &now, span);
     write_memory(c, &now, items, span);
     if (items & SF_COST_PROFILE)
-        write_profile(c, &now, span_id, span);
+        span_cost_write_profile(c, &now, span_id, span);
 }

@@ -7,7 +7,7 @@ atomic_uint sf_span_pool_n_chunks;
 static atomic_uint_fast64_t free_head; /* tag << 32 | index + 1 */
 static struct sf_lock grow_lock;       /* guards the chunks; takes nothing, maps memory */
 
-static void push(struct sf_span_slot *slot)
+static void span_pool_push(struct sf_span_slot *slot)
 {
     uint64_t head = atomic_load_explicit(&free_head, memory_order_relaxed), fresh;
     do {
@@ -17,7 +17,7 @@ static void push(struct sf_span_slot *slot)
                                                     memory_order_relaxed));
 }
 
-static struct sf_span_slot *pop(void)
+static struct sf_span_slot *span_pool_pop(void)
 {
     uint64_t head = atomic_load_explicit(&free_head, memory_order_acquire), fresh;
     struct sf_span_slot *slot;
@@ -31,7 +31,7 @@ static struct sf_span_slot *pop(void)
     return slot;
 }
 
-static struct sf_span_slot *grow(void)
+static struct sf_span_slot *span_pool_grow(void)
 {
     struct sf_span_slot *chunk = NULL;
     unsigned n;
@@ -47,17 +47,17 @@ static struct sf_span_slot *grow(void)
     }
     sf_lock_give(&grow_lock);
     if (!chunk)
-        return pop(); /* another thread may have given one back meanwhile */
+        return span_pool_pop(); /* another thread may have given one back meanwhile */
     for (uint32_t i = SF_POOL_CHUNK; --i > 0;)
-        push(&chunk[i]);
+        span_pool_push(&chunk[i]);
     return &chunk[0];
 }
 
 struct sf_span_slot *sf_span_pool_take(void)
 {
-    struct sf_span_slot *slot = pop();
+    struct sf_span_slot *slot = span_pool_pop();
     if (!slot)
-        slot = grow();
+        slot = span_pool_grow();
     if (slot)
         atomic_fetch_add_explicit(&slot->gen, 1, memory_order_relaxed);
     return slot;
@@ -65,7 +65,7 @@ struct sf_span_slot *sf_span_pool_take(void)
 
 void sf_span_pool_give(struct sf_span_slot *slot)
 {
-    push(slot);
+    span_pool_push(slot);
 }
 
 struct sf_span_slot *sf_span_pool_find_under(sf_span s)

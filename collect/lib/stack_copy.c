@@ -10,7 +10,7 @@
 enum { COPIES = 6 };
 static struct sf_stack_copy copies[COPIES];
 
-static struct sf_stack_copy *take(void)
+static struct sf_stack_copy *stack_copy_take(void)
 {
     for (int i = 0; i < COPIES; i++) {
         if (!atomic_exchange_explicit(&copies[i].is_taken, true, memory_order_acquire))
@@ -24,7 +24,7 @@ struct sf_walk_stack sf_stack_copy_take(uintptr_t sp, struct sf_stack_copy **cop
     int saved = errno;
     struct iovec to, from;
     ssize_t n;
-    *copy = take();
+    *copy = stack_copy_take();
     if (!*copy)
         return (struct sf_walk_stack){(const uint8_t *)sp, sp, sp};
     to = (struct iovec){(*copy)->bytes, SF_STACK_COPY_LEN};

@@ -35,7 +35,7 @@ void sf_stack_table_free(struct sf_stack_table *t)
 }
 
 /* Keys are code addresses of this program, not input from outside. */
-static uint32_t hash_of(const uintptr_t *frames, uint16_t n)
+static uint32_t stack_table_hash_of(const uintptr_t *frames, uint16_t n)
 {
     uint64_t h = n;
     for (uint16_t i = 0; i < n; i++) {
@@ -45,8 +45,8 @@ static uint32_t hash_of(const uintptr_t *frames, uint16_t n)
     return (uint32_t)h;
 }
 
-static uint32_t find(const struct sf_stack_table *t, const uintptr_t *frames, uint16_t n,
-                     uint8_t end, uint32_t hash)
+static uint32_t stack_table_find(const struct sf_stack_table *t, const uintptr_t *frames,
+                                 uint16_t n, uint8_t end, uint32_t hash)
 {
     for (uint32_t id = t->slots[hash % SLOTS]; id; id = t->entries[id].next) {
         const struct entry *e = &t->entries[id];
@@ -57,8 +57,8 @@ static uint32_t find(const struct sf_stack_table *t, const uintptr_t *frames, ui
     return 0;
 }
 
-static uint32_t append(struct sf_stack_table *t, const uintptr_t *frames, uint16_t n, uint8_t end,
-                       uint32_t hash)
+static uint32_t stack_table_append(struct sf_stack_table *t, const uintptr_t *frames, uint16_t n,
+                                   uint8_t end, uint32_t hash)
 {
     uint32_t id = t->n;
     if (id == SF_STACK_TABLE_STACKS || n > SF_STACK_TABLE_WORDS - t->n_words) {
@@ -76,11 +76,11 @@ static uint32_t append(struct sf_stack_table *t, const uintptr_t *frames, uint16
 uint32_t sf_stack_table_add(struct sf_stack_table *t, const uintptr_t *frames, uint16_t n,
                             uint8_t end)
 {
-    uint32_t hash = hash_of(frames, n), id;
+    uint32_t hash = stack_table_hash_of(frames, n), id;
     sf_lock_take(&t->lock);
-    id = find(t, frames, n, end, hash);
+    id = stack_table_find(t, frames, n, end, hash);
     if (!id)
-        id = append(t, frames, n, end, hash);
+        id = stack_table_append(t, frames, n, end, hash);
     sf_lock_give(&t->lock);
     return id;
 }

@@ -30,7 +30,7 @@ void sf_symbol_budget_spend(struct sf_symbol_budget *b, uint64_t ns)
     b->credit_ns -= (int64_t)ns;
 }
 
-static bool has(const struct sf_symbol_budget *b, int64_t ns, int64_t first_ns)
+static bool symbol_budget_has(const struct sf_symbol_budget *b, int64_t ns, int64_t first_ns)
 {
     ns = ns ? ns + ns / 4 : first_ns;
     return b->credit_ns >= (ns < SF_SYMBOL_CREDIT_MOST_NS ? ns : SF_SYMBOL_CREDIT_MOST_NS);
@@ -41,13 +41,13 @@ bool sf_symbol_budget_has_for_lines(const struct sf_symbol_budget *b,
 {
     uint64_t wait_ns = (uint64_t)p->lines_ns * (is_much ? MUCH_PARTS : LITTLE_PARTS);
     return !p->is_given_up && (!p->read_ns || b->process_ns - p->read_ns >= wait_ns) &&
-           has(b, p->lines_ns, FIRST_LINES_NS);
+           symbol_budget_has(b, p->lines_ns, FIRST_LINES_NS);
 }
 
 bool sf_symbol_budget_has_for_names(const struct sf_symbol_budget *b,
                                     const struct sf_symbol_price *p)
 {
-    return has(b, p->names_ns, FIRST_NAMES_NS);
+    return symbol_budget_has(b, p->names_ns, FIRST_NAMES_NS);
 }
 
 void sf_symbol_budget_price_note(struct sf_symbol_price *p, int64_t credit_ns, uint64_t ns,

@@ -14,7 +14,7 @@ static struct {
     _Atomic(struct sf_thread_state *) at;
 } known[KNOWN];
 
-static void sign_in(struct sf_thread_state *t)
+static void thread_sign_in(struct sf_thread_state *t)
 {
     uint32_t at = t->tid % KNOWN;
     for (uint32_t i = 0; i < NEAR; i++) {
@@ -56,7 +56,7 @@ void sf_thread_prepare(struct sf_thread_state *t, uint32_t epoch)
     sf_clock_random_fill(t->chance, sizeof(t->chance));
     t->chance[0] |= 1; /* all zero would stay so */
     t->tid = (uint32_t)syscall(SYS_gettid);
-    sign_in(t);
+    thread_sign_in(t);
     /* Another publisher in the global scope shares this variable; the first one keeps it. */
     if (!otel_thread_ctx_v1)
         otel_thread_ctx_v1 = t->record;

@@ -14,7 +14,7 @@ static bool has_upper(sf_str s)
     return false;
 }
 
-static bool is_zero(const uint8_t *p, size_t len)
+static bool traceparent_is_zero(const uint8_t *p, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         if (p[i])
@@ -65,8 +65,8 @@ int sf_context_parse(const char *traceparent, const char *tracestate, sf_context
         return -1;
     if (!sf_hex_decode(sf_str_part(t, 3, 32), c.trace_id, 16) ||
         !sf_hex_decode(sf_str_part(t, 36, 16), c.span_id, 8) ||
-        !sf_hex_decode(sf_str_part(t, 53, 2), &c.flags, 1) || is_zero(c.trace_id, 16) ||
-        is_zero(c.span_id, 8))
+        !sf_hex_decode(sf_str_part(t, 53, 2), &c.flags, 1) || traceparent_is_zero(c.trace_id, 16) ||
+        traceparent_is_zero(c.span_id, 8))
         return -1;
     if (is_tracestate(state))
         memcpy(c.tracestate, state.p, state.len);
@@ -76,7 +76,8 @@ int sf_context_parse(const char *traceparent, const char *tracestate, sf_context
 
 int sf_traceparent(const sf_context *context, char out[SF_TRACEPARENT_CAP])
 {
-    if (!context || !out || is_zero(context->trace_id, 16) || is_zero(context->span_id, 8))
+    if (!context || !out || traceparent_is_zero(context->trace_id, 16) ||
+        traceparent_is_zero(context->span_id, 8))
         return -1;
     memcpy(out, "00-", 3);
     sf_hex_encode(context->trace_id, 16, out + 3);

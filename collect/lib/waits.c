@@ -13,8 +13,8 @@ static struct sf_hook_waits *waits_of(struct sf_hook_thread *t, enum sf_sample_k
 }
 
 /* What is beyond whole microseconds goes with the thread's next one. */
-static bool take(struct sf_hook_thread *t, enum sf_sample_kind kind, enum sf_wait wait, uint64_t n,
-                 uint64_t ns, const void *caller)
+static bool waits_take(struct sf_hook_thread *t, enum sf_sample_kind kind, enum sf_wait wait,
+                       uint64_t n, uint64_t ns, const void *caller)
 {
     struct sf_hook_waits *w = waits_of(t, kind);
     uint64_t all_ns = ns + w->rest_ns, values[2] = {n, all_ns - all_ns % UNIT_NS};
@@ -37,7 +37,7 @@ static void add_short(struct sf_hook_thread *t, enum sf_sample_kind kind, enum s
         return;
     }
     w->left_ns = sf_gap_draw(&t->chance, SF_WAIT_LONG_NS);
-    if (take(t, kind, wait, w->n, w->ns, caller)) /* else the next one carries it */
+    if (waits_take(t, kind, wait, w->n, w->ns, caller)) /* else the next one carries it */
         w->n = w->ns = 0;
 }
 
@@ -48,7 +48,7 @@ void sf_waits_add(enum sf_sample_kind kind, enum sf_wait wait, uint64_t ns, cons
     if (!sf_hook_enter())
         return;
     t->waited_ns[wait] += ns;
-    if (ns < SF_WAIT_LONG_NS || !take(t, kind, wait, 1, ns, caller))
+    if (ns < SF_WAIT_LONG_NS || !waits_take(t, kind, wait, 1, ns, caller))
         add_short(t, kind, wait, ns, caller);
     sf_hook_leave();
     errno = saved;

@@ -40,7 +40,7 @@ static enum sf_wait wait_of_file(uint64_t fd)
     return S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) ? SF_WAIT_DISK : SF_WAIT_IO;
 }
 
-static enum sf_wait wait_of(const struct sf_task_wait *t)
+static enum sf_wait wall_profiler_wait_of(const struct sf_task_wait *t)
 {
     switch (t->call) {
     case SYS_futex: return SF_WAIT_LOCK;
@@ -75,13 +75,13 @@ static enum sf_wait wait_of(const struct sf_task_wait *t)
     }
 }
 
-static bool is_same(const struct sf_task_wait *a, const struct sf_task_wait *b)
+static bool wall_profiler_is_same(const struct sf_task_wait *a, const struct sf_task_wait *b)
 {
     return a->call == b->call && a->sp == b->sp && a->pc == b->pc;
 }
 
 /* The stack and span of a thread that waits; false: it runs, moved on, or is gone. */
-static bool look(uint32_t tid, struct sf_raw_sample *s, enum sf_task_state *state)
+static bool wall_profiler_look(uint32_t tid, struct sf_raw_sample *s, enum sf_task_state *state)
 {
     struct sf_task_wait before, after;
     struct sf_thread_state thread;
@@ -99,7 +99,7 @@ static bool look(uint32_t tid, struct sf_raw_sample *s, enum sf_task_state *stat
     if (sf_thread_peek(tid, &thread))
         sf_sample_note_span_of(s, &thread);
     *state = sf_tasks_wait(tid, &after);
-    if (*state == SF_TASK_WAITS && is_same(&before, &after)) {
+    if (*state == SF_TASK_WAITS && wall_profiler_is_same(&before, &after)) {
         m = sf_modules_enter();
         s->frames[0] = before.pc;
         s->n_frames = 1;
@@ -112,7 +112,7 @@ static bool look(uint32_t tid, struct sf_raw_sample *s, enum sf_task_state *stat
         *state = SF_TASK_RUNS; /* it did, between the two looks */
     }
     sf_stack_copy_give(copy);
-    s->wait = (uint8_t)wait_of(&before);
+    s->wait = (uint8_t)wall_profiler_wait_of(&before);
     s->thread = tid;
     s->time_ns = (uint64_t)sf_clock_mono_ns();
     return *state == SF_TASK_WAITS;
@@ -120,7 +120,7 @@ static bool look(uint32_t tid, struct sf_raw_sample *s, enum sf_task_state *stat
 
 /* ---- wall ---- */
 
-static void on_task(uint32_t tid, void *arg)
+static void wall_profiler_on_task(uint32_t tid, void *arg)
 {
     const int64_t *now_ns = arg;
     struct seen *free_one = NULL;
@@ -145,7 +145,7 @@ static void list_threads(int64_t now_ns)
     bool is_whole;
     for (uint32_t i = 0; i < w.n; i++)
         w.threads[i].is_there = false;
-    is_whole = sf_tasks_each(on_task, &now_ns);
+    is_whole = sf_tasks_each(wall_profiler_on_task, &now_ns);
     for (uint32_t i = 0; i < w.n && is_whole; i++) {
         if (!w.threads[i].is_there)
             w.threads[i].tid = 0;
@@ -182,7 +182,7 @@ static void sample_some(void)
         if (!t->tid)
             continue;
         n_sampled++;
-        if (look(t->tid, &s, &state)) {
+        if (wall_profiler_look(t->tid, &s, &state)) {
             s.values[0] = 1;
             s.values[1] = (uint64_t)(now_ns - t->sampled_ns);
             sf_profiler_add(&s);
@@ -193,7 +193,7 @@ static void sample_some(void)
     }
 }
 
-static int64_t turn(int64_t now_ns)
+static int64_t wall_profiler_turn(int64_t now_ns)
 {
     if (!sf_profiler_is_on(SF_SAMPLES_CPU))
         sf_cpu_profiler_turn(now_ns);
@@ -206,7 +206,7 @@ static int64_t turn(int64_t now_ns)
     return w.next_ns - now_ns;
 }
 
-static enum sf_err begin(uint64_t period_ns, struct sf_why *why)
+static enum sf_err wall_profiler_begin(uint64_t period_ns, struct sf_why *why)
 {
     int64_t now_ns = sf_clock_mono_ns();
     w.n = w.next = 0;
@@ -216,22 +216,25 @@ static enum sf_err begin(uint64_t period_ns, struct sf_why *why)
     return sf_cpu_profiler_begin(sf_profiler_period(SF_SAMPLES_CPU), why);
 }
 
-static void end(void)
+static void wall_profiler_end(void)
 {
     sf_cpu_profiler_end();
 }
 
-static void pace(uint64_t period_ns)
+static void wall_profiler_pace(uint64_t period_ns)
 {
     w.period_ns = (int64_t)period_ns;
 }
 
-const struct sf_profiler_source sf_wall_source = {
-    .begin = begin, .end = end, .turn = turn, .drain = sf_cpu_profiler_drain, .pace = pace};
+const struct sf_profiler_source sf_wall_source = {.begin = wall_profiler_begin,
+                                                  .end = wall_profiler_end,
+                                                  .turn = wall_profiler_turn,
+                                                  .drain = sf_cpu_profiler_drain,
+                                                  .pace = wall_profiler_pace};
 
 /* ---- threads ---- */
 
-static void add_thread(uint32_t tid, void *arg)
+static void wall_profiler_add_thread(uint32_t tid, void *arg)
 {
     struct sf_raw_sample s = {.kind = SF_SAMPLES_THREADS, .values = {1, 0}};
     const struct sf_raw_sample *last = sf_cpu_profiler_last(tid);
@@ -239,7 +242,7 @@ static void add_thread(uint32_t tid, void *arg)
     (void)arg;
     if (sf_guest_thread_is(tid))
         return;
-    if (!look(tid, &s, &state)) {
+    if (!wall_profiler_look(tid, &s, &state)) {
         if (state == SF_TASK_GONE)
             return;
         if (last) { /* it runs: where the CPU profiler saw it last */
@@ -259,7 +262,7 @@ static void add_thread(uint32_t tid, void *arg)
 
 static void take_all(void)
 {
-    sf_tasks_each(add_thread, NULL);
+    sf_tasks_each(wall_profiler_add_thread, NULL);
 }
 
 static enum sf_err begin_threads(uint64_t period, struct sf_why *why)
@@ -276,7 +279,7 @@ static int64_t turn_threads(int64_t now_ns)
 }
 
 const struct sf_profiler_source sf_threads_source = {.begin = begin_threads,
-                                                     .end = end,
+                                                     .end = wall_profiler_end,
                                                      .turn = turn_threads,
                                                      .drain = sf_cpu_profiler_drain,
                                                      .close = take_all};

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-static bool wrong(struct sf_answer *a, const char *fault)
+static bool answer_wrong(struct sf_answer *a, const char *fault)
 {
     a->fault = fault;
     return false;
@@ -15,7 +15,7 @@ static bool status_line(struct sf_answer *a, sf_str line)
     uint64_t status;
     if (!sf_str_starts(line, SF_STR("HTTP/1.")) || line.len < 12 ||
         !sf_str_to_u64(sf_str_part(line, 9, 3), &status) || status < 100)
-        return wrong(a, "the answer does not begin like HTTP/1.1");
+        return answer_wrong(a, "the answer does not begin like HTTP/1.1");
     a->status = (int)status;
     a->is_kept_alive = line.p[7] != '0';
     return true;
@@ -28,17 +28,17 @@ static bool header_line(struct sf_answer *a, sf_str line)
     uint64_t number;
 
     if (!sf_str_find_char(line, ':', &at))
-        return wrong(a, "a header without a colon");
+        return answer_wrong(a, "a header without a colon");
     name.len = at;
     val = sf_str_trim(sf_str_from_at(line, at + 1));
     if (sf_str_ieq(name, SF_STR("content-length"))) {
         if (!sf_str_to_u64(val, &number) || (a->has_length && number != a->left))
-            return wrong(a, "content-length is not a number");
+            return answer_wrong(a, "content-length is not a number");
         a->left = number;
         a->has_length = true;
     } else if (sf_str_ieq(name, SF_STR("transfer-encoding"))) {
         if (!sf_str_ieq(val, SF_STR("chunked")))
-            return wrong(a, "a transfer-encoding we did not ask for");
+            return answer_wrong(a, "a transfer-encoding we did not ask for");
         a->is_chunked = true;
     } else if (sf_str_ieq(name, SF_STR("connection"))) {
         if (sf_str_ieq(val, SF_STR("close")))
@@ -80,11 +80,11 @@ static bool chunk_head(struct sf_answer *a, sf_str line)
     size_t i;
     for (i = 0; i < line.len && sf_hex_digit(line.p[i]) >= 0; i++) {
         if (i == 8)
-            return wrong(a, "a chunk longer than any answer");
+            return answer_wrong(a, "a chunk longer than any answer");
         len = len << 4 | (uint64_t)sf_hex_digit(line.p[i]);
     }
     if (!i || (i < line.len && line.p[i] != ';' && line.p[i] != ' '))
-        return wrong(a, "a chunk without a size");
+        return answer_wrong(a, "a chunk without a size");
     a->left = len;
     a->state = len ? SF_ANSWER_CHUNK : SF_ANSWER_TRAILER;
     return true;
@@ -104,16 +104,16 @@ static bool line_ends(struct sf_answer *a)
     case SF_ANSWER_CHUNK_HEAD: return chunk_head(a, line);
     case SF_ANSWER_CHUNK_END:
         a->state = SF_ANSWER_CHUNK_HEAD;
-        return line.len ? wrong(a, "a chunk longer than it said") : true;
+        return line.len ? answer_wrong(a, "a chunk longer than it said") : true;
     case SF_ANSWER_TRAILER: a->is_done = !line.len; return true;
-    default: return wrong(a, "a line where there is none");
+    default: return answer_wrong(a, "a line where there is none");
     }
 }
 
 static bool take_line_byte(struct sf_answer *a, char c)
 {
     if (++a->head_len > SF_ANSWER_HEAD_MAX)
-        return wrong(a, "a head longer than 16 KiB");
+        return answer_wrong(a, "a head longer than 16 KiB");
     if (c == '\n')
         return line_ends(a);
     if (a->line_len < sizeof(a->line))
@@ -121,7 +121,7 @@ static bool take_line_byte(struct sf_answer *a, char c)
     return true;
 }
 
-static void keep(struct sf_answer *a, const uint8_t *p, size_t len)
+static void answer_keep(struct sf_answer *a, const uint8_t *p, size_t len)
 {
     size_t room = SF_ANSWER_BODY_KEPT - a->body_len;
     if (len > room)
@@ -136,12 +136,12 @@ bool sf_answer_take(struct sf_answer *a, sf_bytes piece)
     while (at < piece.len && !a->is_done && !a->fault) {
         size_t n = piece.len - at;
         if (a->state == SF_ANSWER_TO_END) {
-            keep(a, piece.p + at, n);
+            answer_keep(a, piece.p + at, n);
             at = piece.len;
         } else if (a->state == SF_ANSWER_SIZED || a->state == SF_ANSWER_CHUNK) {
             if (n > a->left)
                 n = (size_t)a->left;
-            keep(a, piece.p + at, n);
+            answer_keep(a, piece.p + at, n);
             a->left -= n;
             at += n;
             if (!a->left && a->state == SF_ANSWER_SIZED)

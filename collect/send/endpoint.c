@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* What goes into a request line or a Host header must not be able to end it. */
-static bool is_plain(sf_str s)
+static bool endpoint_is_plain(sf_str s)
 {
     for (size_t i = 0; i < s.len; i++) {
         if (s.p[i] <= ' ' || s.p[i] == 0x7f)
@@ -35,7 +35,8 @@ static bool split_port(sf_str authority, sf_str *host, sf_str *port)
     return true;
 }
 
-static enum sf_err set_path(sf_str path, sf_str append, struct sf_endpoint *e, struct sf_why *why)
+static enum sf_err endpoint_set_path(sf_str path, sf_str append, struct sf_endpoint *e,
+                                     struct sf_why *why)
 {
     if (append.len && sf_str_ends(path, SF_STR("/")))
         path.len--;
@@ -69,7 +70,7 @@ enum sf_err sf_endpoint_parse(sf_str url, uint16_t port, sf_str append, struct s
                            SF_STR_ARG(scheme));
         rest = sf_str_from_at(rest, at + 3);
     }
-    if (!is_plain(rest))
+    if (!endpoint_is_plain(rest))
         return sf_fail(why, SF_ERR_INPUT, "endpoint: blanks or controls in '%.*s'",
                        SF_STR_ARG(rest));
     if (sf_str_find_char(rest, '#', &at))
@@ -91,7 +92,7 @@ enum sf_err sf_endpoint_parse(sf_str url, uint16_t port, sf_str append, struct s
                            SF_STR_ARG(port_text));
         e.port = (uint16_t)number;
     }
-    err = set_path(sf_str_from_at(rest, authority.len), append, &e, why);
+    err = endpoint_set_path(sf_str_from_at(rest, authority.len), append, &e, why);
     if (!err)
         *out = e;
     return err;

@@ -27,14 +27,14 @@ struct worker {
     struct sf_retry retry;
 };
 
-static void count(atomic_uint_fast64_t *c, uint64_t n)
+static void exporter_count(atomic_uint_fast64_t *c, uint64_t n)
 {
     atomic_fetch_add_explicit(c, n, memory_order_relaxed);
 }
 
 /* ExportTraceServiceRequest{1: ResourceSpans{1: Resource, 2: ScopeSpans{1: scope, 2: span ...}}};
  * the records already carry field 2. Sizes are known, so nothing is moved. */
-static bool write_body(struct worker *w, const struct sf_outbox_piece *list)
+static bool exporter_write_body(struct worker *w, const struct sf_outbox_piece *list)
 {
     struct sf_buf *b = &w->body;
     size_t records_len = 0, scope_spans_len, resource_spans_len;
@@ -100,26 +100,26 @@ static bool try_once(struct worker *w, uint64_t n_records, int64_t deadline_ns)
         return false;
     if (is_gzip)
         body = sf_buf_bytes(&w->packed);
-    count(&e->counts.requests, 1);
+    exporter_count(&e->counts.requests, 1);
     err = e->settings->is_grpc ? sf_grpc_post_send(&e->grpc, body, is_gzip, deadline_ns, a, &why)
                                : sf_http_post_send(&e->http, body, is_gzip, deadline_ns, a, &why);
     w->retry.after_s = 0;
     if (!err && a->status >= 200 && a->status < 300) {
         n_refused = rejected(w, a);
         n_refused = n_refused > n_records ? n_records : n_refused;
-        count(&e->counts.refused, n_refused);
-        count(&e->counts.sent, n_records - n_refused);
-        count(&e->counts.bytes, body.len);
+        exporter_count(&e->counts.refused, n_refused);
+        exporter_count(&e->counts.sent, n_records - n_refused);
+        exporter_count(&e->counts.bytes, body.len);
         is_settled = true;
     } else {
-        count(&e->counts.requests_failed, 1);
+        exporter_count(&e->counts.requests_failed, 1);
         if (!err) {
             sf_fail(&why, SF_ERR_IO, "the server answered %d: %.*s", a->status,
                     (int)(a->body_len > 120 ? 120 : a->body_len), (const char *)a->body);
             w->retry.after_s = a->retry_after_s;
             is_settled = !sf_retry_is_status(a->status);
             if (is_settled)
-                count(&e->counts.refused, n_records);
+                exporter_count(&e->counts.refused, n_records);
         }
         e->say(why.text);
     }
@@ -133,7 +133,8 @@ static bool is_flush_late(struct sf_exporter *e)
 }
 
 /* Until settled, out of tries, or the program ends and will not wait. */
-static void send_batch(struct worker *w, const struct sf_outbox_piece *list, uint64_t n_records)
+static void exporter_send_batch(struct worker *w, const struct sf_outbox_piece *list,
+                                uint64_t n_records)
 {
     struct sf_exporter *e = w->e;
     sf_retry_begin(&w->retry, sf_clock_mono_ns());
@@ -142,7 +143,7 @@ static void send_batch(struct worker *w, const struct sf_outbox_piece *list, uin
         int64_t deadline_ns = sf_clock_mono_ns() + e->settings->timeout_ns, pause_ns;
         if (atomic_load(&e->is_ending) && atomic_load(&e->flush_end_ns) < deadline_ns)
             deadline_ns = atomic_load(&e->flush_end_ns);
-        if (!write_body(w, list)) {
+        if (!exporter_write_body(w, list)) {
             e->say("no memory for a request");
             break;
         }
@@ -161,10 +162,10 @@ static void send_batch(struct worker *w, const struct sf_outbox_piece *list, uin
             heard = sf_notifier_seen(&e->work);
         }
     }
-    count(&e->counts.lost, n_records);
+    exporter_count(&e->counts.lost, n_records);
 }
 
-static void drain(struct worker *w)
+static void exporter_drain(struct worker *w)
 {
     struct sf_exporter *e = w->e;
     struct sf_outbox_piece *list;
@@ -173,11 +174,11 @@ static void drain(struct worker *w)
         for (const struct sf_outbox_piece *p = list; p; p = p->next)
             n += p->n_records;
         if (e->settings->is_off)
-            count(&e->counts.sent, n);
+            exporter_count(&e->counts.sent, n);
         else if (is_flush_late(e))
-            count(&e->counts.lost, n);
+            exporter_count(&e->counts.lost, n);
         else
-            send_batch(w, list, n);
+            exporter_send_batch(w, list, n);
         sf_outbox_give_back(&e->outbox, list);
         sf_notifier_notify(&e->done);
     }
@@ -194,7 +195,7 @@ static size_t wake_len(const struct sf_exporter *e)
     return e->is_whole ? 1 : WAKE_LEN;
 }
 
-static void run(void *arg)
+static void exporter_run(void *arg)
 {
     struct worker w = {.e = arg};
     struct sf_exporter *e = arg;
@@ -212,7 +213,7 @@ static void run(void *arg)
         int64_t now_ns = sf_clock_mono_ns();
         if (flushes != atomic_load(&e->flushed) || now_ns >= next_ns ||
             sf_outbox_held(&e->outbox) >= wake_len(e)) {
-            drain(&w);
+            exporter_drain(&w);
             keep_small(&w.body);
             keep_small(&w.packed);
             atomic_store(&e->flushed, flushes);
@@ -232,7 +233,8 @@ static bool ensure_thread(struct sf_exporter *e)
     sf_lock_take(&e->start_lock);
     if (!atomic_load(&e->is_running)) {
         /* Profiles are whole requests; what sends spans is not a cost of profiling. */
-        struct sf_guest g = {e->is_whole ? "spanflame-send" : "spanflame", e->is_whole, run, e};
+        struct sf_guest g = {e->is_whole ? "spanflame-send" : "spanflame", e->is_whole,
+                             exporter_run, e};
         ok = sf_guest_thread_start(g);
         atomic_store(&e->is_running, ok);
     }

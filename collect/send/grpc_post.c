@@ -27,7 +27,8 @@ static enum sf_err send_out(struct sf_grpc_post *g, int64_t deadline_ns, struct 
     return err;
 }
 
-static enum sf_err take_in(struct sf_grpc_post *g, int64_t deadline_ns, struct sf_why *why)
+static enum sf_err grpc_post_take_in(struct sf_grpc_post *g, int64_t deadline_ns,
+                                     struct sf_why *why)
 {
     uint8_t piece[2048];
     size_t len;
@@ -55,13 +56,13 @@ static enum sf_err exchange(struct sf_grpc_post *g, int64_t deadline_ns, struct 
             sf_h2_call_data(c, (sf_bytes){g->message.p + at, room}, room == left);
             at += room;
         } else {
-            err = take_in(g, deadline_ns, why);
+            err = grpc_post_take_in(g, deadline_ns, why);
         }
         if (!err)
             err = send_out(g, deadline_ns, why);
     }
     while (!err && !c->is_done) {
-        err = take_in(g, deadline_ns, why);
+        err = grpc_post_take_in(g, deadline_ns, why);
         if (!err && c->out.len)
             err = send_out(g, deadline_ns, why);
     }
@@ -70,7 +71,7 @@ static enum sf_err exchange(struct sf_grpc_post *g, int64_t deadline_ns, struct 
     return err;
 }
 
-static bool write_message(struct sf_grpc_post *g, sf_bytes body, bool is_gzip)
+static bool grpc_post_write_message(struct sf_grpc_post *g, sf_bytes body, bool is_gzip)
 {
     uint8_t prefix[5] = {is_gzip};
     sf_store_u32be(prefix + 1, (uint32_t)body.len);
@@ -96,7 +97,7 @@ static int as_http(const struct sf_h2_call *c)
     }
 }
 
-static void fill(const struct sf_h2_call *c, struct sf_answer *out)
+static void grpc_post_fill(const struct sf_h2_call *c, struct sf_answer *out)
 {
     memset(out, 0, sizeof(*out));
     out->status = as_http(c);
@@ -116,7 +117,7 @@ enum sf_err sf_grpc_post_send(struct sf_grpc_post *g, sf_bytes body, bool is_gzi
     char authority[SF_ENDPOINT_HOST_CAP + 16];
     snprintf(authority, sizeof(authority), "%s%s%s:%u", g->to.is_v6 ? "[" : "", g->to.host,
              g->to.is_v6 ? "]" : "", g->to.port);
-    if (!write_message(g, body, is_gzip))
+    if (!grpc_post_write_message(g, body, is_gzip))
         return sf_fail(why, SF_ERR_NOMEM, "no memory for a request");
     for (;;) {
         bool is_fresh = g->peer.fd < 0;
@@ -135,7 +136,7 @@ enum sf_err sf_grpc_post_send(struct sf_grpc_post *g, sf_bytes body, bool is_gzi
             err = exchange(g, deadline_ns, why);
         }
         if (!err) {
-            fill(&g->call, out);
+            grpc_post_fill(&g->call, out);
             return SF_OK;
         }
         sf_why_prefix(why, "%s", authority);

@@ -4,13 +4,13 @@
 
 #include "base/heap.h"
 
-static void *take(void *opaque, unsigned n, unsigned size)
+static void *gzip_take(void *opaque, unsigned n, unsigned size)
 {
     (void)opaque;
     return sf_heap_new_n(n, size);
 }
 
-static void give(void *opaque, void *p)
+static void gzip_give(void *opaque, void *p)
 {
     (void)opaque;
     sf_heap_free(p);
@@ -19,7 +19,7 @@ static void give(void *opaque, void *p)
 enum sf_err sf_gzip(sf_bytes in, struct sf_buf *out)
 {
     enum { LEVEL = 1, WINDOW_GZIP = 15 + 16, MEMORY = 8 }; /* fast: it is the program's CPU */
-    z_stream z = {.zalloc = take, .zfree = give};
+    z_stream z = {.zalloc = gzip_take, .zfree = gzip_give};
     enum sf_err err = SF_ERR_NOMEM;
     uLong bound;
     uint8_t *to;

@@ -22,7 +22,7 @@ enum {
 enum { END_STREAM = 1, ACK = 1, END_HEADERS = 4, PADDED = 8, HAS_PRIORITY = 0x20 };
 enum { STATIC_ENTRIES = 61, BLOCK_MAX = 16 * 1024, DEFAULT_WINDOW = 65535 };
 
-static bool wrong(struct sf_h2_call *c, const char *fault)
+static bool h2_call_wrong(struct sf_h2_call *c, const char *fault)
 {
     if (!c->fault)
         c->fault = fault;
@@ -67,7 +67,7 @@ static void write_int(struct sf_buf *out, uint8_t first, unsigned bits, size_t v
     sf_buf_add_u8(out, (uint8_t)v);
 }
 
-static void write_text(struct sf_buf *out, sf_str s)
+static void h2_call_write_text(struct sf_buf *out, sf_str s)
 {
     write_int(out, 0, 7, s.len);
     sf_buf_add_str(out, s);
@@ -84,10 +84,10 @@ static void write_header(struct sf_buf *out, size_t index, sf_str name, sf_str v
             sf_buf_add_u8(out, (uint8_t)(c >= 'A' && c <= 'Z' ? c + 32 : c));
         }
     }
-    write_text(out, val);
+    h2_call_write_text(out, val);
 }
 
-static void write_lines(struct sf_buf *out, sf_str lines)
+static void h2_call_write_lines(struct sf_buf *out, sf_str lines)
 {
     sf_str line;
     size_t at;
@@ -135,9 +135,9 @@ void sf_h2_call_begin(struct sf_h2_call *c, sf_str authority, sf_str path, sf_st
     write_header(&block, 58, SF_STR_NONE, SF_STR("spanflame-c/1.0"));
     if (is_gzip)
         write_header(&block, 0, SF_STR("grpc-encoding"), SF_STR("gzip"));
-    write_lines(&block, headers);
+    h2_call_write_lines(&block, headers);
     if (!sf_buf_ok(&block)) {
-        wrong(c, "headers longer than one frame");
+        h2_call_wrong(c, "headers longer than one frame");
     } else {
         write_frame(&c->out, block.len, HEADERS, END_HEADERS, c->stream);
         sf_buf_add(&c->out, block.p, block.len);
@@ -196,7 +196,7 @@ struct text {
     bool is_huffman;
 };
 
-static struct text read_text(struct hpack *h)
+static struct text h2_call_read_text(struct hpack *h)
 {
     struct text t = {{0}, false};
     size_t len;
@@ -221,7 +221,7 @@ static bool is_grpc_status(struct text t)
 }
 
 /* A small number in digits, plain or Huffman-coded: 0-2 are 00000-00010, 3-9 are 011001-011111. */
-static int read_digits(struct text t)
+static int h2_call_read_digits(struct text t)
 {
     int v = 0;
     unsigned bits = 0, n = 0;
@@ -252,7 +252,7 @@ static int read_digits(struct text t)
     return n < 8 && (bits & ((1u << n) - 1)) == (1u << n) - 1 ? v : -1; /* the rest is ones */
 }
 
-static void read_block(struct sf_h2_call *c, sf_bytes block)
+static void h2_call_read_block(struct sf_h2_call *c, sf_bytes block)
 {
     static const int statuses[] = {200, 204, 206, 304, 400, 404, 500}; /* entries 8 to 14 */
     struct hpack h = {block.p, block.p + block.len, false};
@@ -273,18 +273,18 @@ static void read_block(struct sf_h2_call *c, sf_bytes block)
         }
         index = read_int(&h, first & 0x40 ? 6 : 4);
         if (!index)
-            name = read_text(&h);
-        val = read_text(&h);
+            name = h2_call_read_text(&h);
+        val = h2_call_read_text(&h);
         h.is_bad |= index > STATIC_ENTRIES;
         if (h.is_bad)
             break;
         if (index >= 8 && index <= 14)
-            c->http_status = read_digits(val);
+            c->http_status = h2_call_read_digits(val);
         else if (!index && is_grpc_status(name))
-            c->grpc_status = read_digits(val);
+            c->grpc_status = h2_call_read_digits(val);
     }
     if (h.is_bad)
-        wrong(c, "headers that cannot be read");
+        h2_call_wrong(c, "headers that cannot be read");
 }
 
 /* ---- frames ---- */
@@ -299,12 +299,12 @@ static bool on_settings(struct sf_h2_call *c, sf_bytes p, uint8_t flags)
     if (flags & ACK)
         return true;
     if (p.len % 6)
-        return wrong(c, "settings cut short");
+        return h2_call_wrong(c, "settings cut short");
     for (size_t i = 0; i < p.len; i += 6) {
         uint32_t val = sf_load_u32be(p.p + i + 2);
         if (p.p[i] == 0 && p.p[i + 1] == 4) {
             if (val > INT32_MAX)
-                return wrong(c, "a window larger than any");
+                return h2_call_wrong(c, "a window larger than any");
             c->window += (int64_t)val - c->first_window;
             c->first_window = val;
         }
@@ -317,14 +317,14 @@ static bool on_window(struct sf_h2_call *c, sf_bytes p, uint32_t stream)
 {
     uint32_t more;
     if (p.len != 4)
-        return wrong(c, "a window update cut short");
+        return h2_call_wrong(c, "a window update cut short");
     more = sf_load_u32be(p.p) & INT32_MAX;
     if (!stream)
         c->conn_window += more;
     else if (stream == c->stream)
         c->window += more;
     if (c->conn_window > INT32_MAX || c->window > INT32_MAX)
-        return wrong(c, "a window larger than any");
+        return h2_call_wrong(c, "a window larger than any");
     return true;
 }
 
@@ -345,12 +345,12 @@ static bool unpad(sf_bytes *p, uint8_t flags)
     return true;
 }
 
-static bool on_data(struct sf_h2_call *c, sf_bytes p, uint8_t flags, uint32_t stream)
+static bool h2_call_on_data(struct sf_h2_call *c, sf_bytes p, uint8_t flags, uint32_t stream)
 {
     uint8_t more[4];
     size_t whole = p.len;
     if (!unpad(&p, flags & PADDED))
-        return wrong(c, "padding longer than its frame");
+        return h2_call_wrong(c, "padding longer than its frame");
     if (stream == c->stream) {
         for (size_t i = 0; i < p.len; i++, c->n_data++) {
             if (c->n_data >= 5 && c->body_len < sizeof(c->body))
@@ -363,7 +363,7 @@ static bool on_data(struct sf_h2_call *c, sf_bytes p, uint8_t flags, uint32_t st
         write_frame(&c->out, sizeof(more), WINDOW_UPDATE, 0, 0);
         sf_buf_add(&c->out, more, sizeof(more));
     }
-    return c->n_data < DEFAULT_WINDOW / 2 || wrong(c, "an answer longer than any");
+    return c->n_data < DEFAULT_WINDOW / 2 || h2_call_wrong(c, "an answer longer than any");
 }
 
 static bool on_headers(struct sf_h2_call *c, sf_bytes p, uint8_t type, uint8_t flags,
@@ -372,20 +372,20 @@ static bool on_headers(struct sf_h2_call *c, sf_bytes p, uint8_t type, uint8_t f
     if (type == HEADERS) {
         sf_buf_reset(&c->block);
         if (!unpad(&p, flags & (PADDED | HAS_PRIORITY)))
-            return wrong(c, "padding longer than its frame");
+            return h2_call_wrong(c, "padding longer than its frame");
         if (stream == c->stream)
             c->is_done |= flags & END_STREAM;
     }
     c->block.max = BLOCK_MAX;
     sf_buf_add(&c->block, p.p, p.len);
     if (!sf_buf_ok(&c->block))
-        return wrong(c, "headers longer than 16 KiB");
+        return h2_call_wrong(c, "headers longer than 16 KiB");
     if (!(flags & END_HEADERS)) {
         c->is_done = false; /* not before the rest came */
         return true;
     }
     if (stream == c->stream)
-        read_block(c, sf_buf_bytes(&c->block));
+        h2_call_read_block(c, sf_buf_bytes(&c->block));
     if (c->grpc_status >= 0) /* trailers are the end, in however many frames */
         c->is_done = true;
     return !c->fault;
@@ -397,12 +397,13 @@ static bool on_frame(struct sf_h2_call *c)
     uint8_t type = c->head[3], flags = c->head[4];
     uint32_t stream = sf_load_u32be(c->head + 5) & INT32_MAX;
     switch (type) {
-    case DATA: return on_data(c, p, flags, stream);
+    case DATA: return h2_call_on_data(c, p, flags, stream);
     case HEADERS:
     case CONTINUATION: return on_headers(c, p, type, flags, stream);
-    case RST_STREAM: return stream != c->stream || wrong(c, "the server broke the call off");
+    case RST_STREAM:
+        return stream != c->stream || h2_call_wrong(c, "the server broke the call off");
     case SETTINGS: return on_settings(c, p, flags);
-    case PUSH: return wrong(c, "a push we did not allow");
+    case PUSH: return h2_call_wrong(c, "a push we did not allow");
     case PING:
         if (!(flags & ACK) && p.len == 8) {
             write_frame(&c->out, 8, PING, ACK, 0);
@@ -412,7 +413,7 @@ static bool on_frame(struct sf_h2_call *c)
     case GOAWAY:
         c->is_leaving = true;
         if (p.len >= 8 && (sf_load_u32be(p.p) & INT32_MAX) < c->stream)
-            return wrong(c, "the server is going away");
+            return h2_call_wrong(c, "the server is going away");
         return true;
     case WINDOW_UPDATE: return on_window(c, p, stream);
     default: return true; /* unknown frames are to be passed over */
@@ -427,7 +428,7 @@ bool sf_h2_call_take(struct sf_h2_call *c, sf_bytes in)
             c->head[c->n_head++] = *in.p++;
             in.len--;
             if (c->n_head == sizeof(c->head) && frame_len(c) > SF_H2_FRAME_MAX)
-                return wrong(c, "a frame longer than we allow, or not HTTP/2");
+                return h2_call_wrong(c, "a frame longer than we allow, or not HTTP/2");
         }
         if (c->n_head < sizeof(c->head))
             continue;

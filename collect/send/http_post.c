@@ -23,7 +23,7 @@ static void begin_head(struct sf_http_post *h, const char *method, const char *p
                  h->to.host, h->to.is_v6 ? "]" : "", h->to.port);
 }
 
-static bool write_head(struct sf_http_post *h, size_t body_len, bool is_gzip)
+static bool http_post_write_head(struct sf_http_post *h, size_t body_len, bool is_gzip)
 {
     struct sf_buf *b = &h->head;
     begin_head(h, "POST", h->to.path);
@@ -36,8 +36,8 @@ static bool write_head(struct sf_http_post *h, size_t body_len, bool is_gzip)
     return sf_buf_ok(b);
 }
 
-static enum sf_err read_answer(struct sf_http_post *h, int64_t deadline_ns, struct sf_answer *out,
-                               bool *has_begun, struct sf_why *why)
+static enum sf_err http_post_read_answer(struct sf_http_post *h, int64_t deadline_ns,
+                                         struct sf_answer *out, bool *has_begun, struct sf_why *why)
 {
     uint8_t piece[2048];
     size_t len;
@@ -82,7 +82,7 @@ static enum sf_err call(struct sf_http_post *h, sf_bytes body, int64_t deadline_
         if (!err)
             err = sf_peer_write(&h->peer, body, deadline_ns, why);
         if (!err)
-            err = read_answer(h, deadline_ns, out, &has_begun, why);
+            err = http_post_read_answer(h, deadline_ns, out, &has_begun, why);
         if (err || !out->is_kept_alive)
             sf_peer_close(&h->peer);
         /* A kept connection may have been closed while the request was on its way. */
@@ -94,7 +94,7 @@ static enum sf_err call(struct sf_http_post *h, sf_bytes body, int64_t deadline_
 enum sf_err sf_http_post_send(struct sf_http_post *h, sf_bytes body, bool is_gzip,
                               int64_t deadline_ns, struct sf_answer *out, struct sf_why *why)
 {
-    if (!write_head(h, body.len, is_gzip))
+    if (!http_post_write_head(h, body.len, is_gzip))
         return sf_fail(why, SF_ERR_NOMEM, "no memory for a request");
     return call(h, body, deadline_ns, out, why);
 }

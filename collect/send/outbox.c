@@ -4,23 +4,23 @@
 
 #include "base/heap.h"
 
-static size_t size_of(size_t cap)
+static size_t outbox_size_of(size_t cap)
 {
     return sizeof(struct sf_outbox_piece) + cap;
 }
 
-static struct sf_outbox_piece *add_piece(struct sf_outbox *o, uint32_t cap)
+static struct sf_outbox_piece *outbox_add_piece(struct sf_outbox *o, uint32_t cap)
 {
     struct sf_outbox_piece *p;
-    if (o->max < size_of(cap) || atomic_load(&o->held) > o->max - size_of(cap))
+    if (o->max < outbox_size_of(cap) || atomic_load(&o->held) > o->max - outbox_size_of(cap))
         return NULL;
-    p = sf_heap_grow(NULL, size_of(cap), 1); /* not zeroed */
+    p = sf_heap_grow(NULL, outbox_size_of(cap), 1); /* not zeroed */
     if (!p)
         return NULL;
     p->next = NULL;
     p->cap = cap;
     p->len = p->n_records = 0;
-    atomic_fetch_add(&o->held, size_of(cap));
+    atomic_fetch_add(&o->held, outbox_size_of(cap));
     if (o->last)
         o->last->next = p;
     else
@@ -29,7 +29,7 @@ static struct sf_outbox_piece *add_piece(struct sf_outbox *o, uint32_t cap)
     return p;
 }
 
-static void append(struct sf_outbox_piece *p, sf_bytes record, uint32_t n_records)
+static void outbox_append(struct sf_outbox_piece *p, sf_bytes record, uint32_t n_records)
 {
     memcpy(p->bytes + p->len, record.p, record.len);
     p->len += (uint32_t)record.len;
@@ -42,9 +42,9 @@ bool sf_outbox_add_whole(struct sf_outbox *o, sf_bytes request, uint32_t n_recor
     if (request.len > UINT32_MAX)
         return false;
     sf_lock_take(&o->lock);
-    p = add_piece(o, (uint32_t)request.len);
+    p = outbox_add_piece(o, (uint32_t)request.len);
     if (p)
-        append(p, request, n_records);
+        outbox_append(p, request, n_records);
     sf_lock_give(&o->lock);
     return p != NULL;
 }
@@ -57,9 +57,9 @@ bool sf_outbox_add(struct sf_outbox *o, sf_bytes record)
     sf_lock_take(&o->lock);
     p = o->last;
     if (!p || record.len > p->cap - p->len)
-        p = add_piece(o, SF_OUTBOX_PIECE_CAP);
+        p = outbox_add_piece(o, SF_OUTBOX_PIECE_CAP);
     if (p)
-        append(p, record, 1);
+        outbox_append(p, record, 1);
     sf_lock_give(&o->lock);
     return p != NULL;
 }
@@ -91,7 +91,7 @@ void sf_outbox_give_back(struct sf_outbox *o, struct sf_outbox_piece *list)
 {
     while (list) {
         struct sf_outbox_piece *next = list->next;
-        atomic_fetch_sub(&o->held, size_of(list->cap));
+        atomic_fetch_sub(&o->held, outbox_size_of(list->cap));
         sf_heap_free(list);
         list = next;
     }

@@ -23,7 +23,7 @@ static struct {
 } guests[MAX_GUESTS];
 static atomic_uint_fast64_t ended_ns; /* CPU time of those that profiled and have ended */
 
-static void sign_in(bool is_profiling)
+static void guest_thread_sign_in(bool is_profiling)
 {
     unsigned tid = (unsigned)syscall(SYS_gettid);
     for (int i = 0; i < MAX_GUESTS; i++) {
@@ -55,7 +55,7 @@ bool sf_guest_thread_is(uint32_t tid)
     return false;
 }
 
-static uint64_t cpu_ns_of(clockid_t clock)
+static uint64_t guest_thread_cpu_ns_of(clockid_t clock)
 {
     struct timespec t;
     return clock_gettime(clock, &t) ? 0 : (uint64_t)t.tv_sec * SF_NS_PER_S + (uint64_t)t.tv_nsec;
@@ -68,7 +68,7 @@ uint64_t sf_guest_thread_cpu_ns(void)
     for (int i = 0; i < MAX_GUESTS; i++) {
         unsigned tid = atomic_load(&guests[i].tid);
         if (tid && atomic_load(&guests[i].is_profiling))
-            ns += cpu_ns_of((clockid_t)(~tid << 3 | 6)); /* that thread's CPU clock */
+            ns += guest_thread_cpu_ns_of((clockid_t)(~tid << 3 | 6)); /* that thread's CPU clock */
     }
     errno = saved;
     return ns;
@@ -84,13 +84,13 @@ void sf_guest_thread_forget(void)
 void *sf_guest_thread_begin(void *guest)
 {
     struct sf_guest g = *(struct sf_guest *)guest;
-    sign_in(g.is_profiling);
+    guest_thread_sign_in(g.is_profiling);
     sf_guest_is_at_work = true;
     sf_heap_free(guest);
     prctl(PR_SET_NAME, g.name, 0, 0, 0);
     g.run(g.arg);
     if (g.is_profiling)
-        atomic_fetch_add(&ended_ns, cpu_ns_of(CLOCK_THREAD_CPUTIME_ID));
+        atomic_fetch_add(&ended_ns, guest_thread_cpu_ns_of(CLOCK_THREAD_CPUTIME_ID));
     sign_out();
     return NULL;
 }

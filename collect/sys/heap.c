@@ -48,7 +48,7 @@ static atomic_uint_fast64_t held_len;
 static atomic_uint_fast64_t calls;
 static atomic_uint_fast64_t fail_from; /* 0: never */
 
-static bool must_fail(void)
+static bool sys_heap_must_fail(void)
 {
     uint64_t n = atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed) + 1;
     uint64_t from = atomic_load_explicit(&fail_from, memory_order_relaxed);
@@ -70,7 +70,7 @@ uint64_t sf_heap_held(void)
     return atomic_load_explicit(&held_len, memory_order_relaxed);
 }
 
-static void *map(size_t len)
+static void *heap_map(size_t len)
 {
     int saved = errno;
     void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -94,11 +94,11 @@ static struct head **next_of(struct head *h)
     return (struct head **)(void *)(h + 1); /* a free block keeps its list here */
 }
 
-static struct head *cut(size_t size)
+static struct head *heap_cut(size_t size)
 {
     struct head *h;
     if (piece_left < size) { /* the rest of the old piece is lost: at most one block in four */
-        piece = map(PIECE_LEN);
+        piece = heap_map(PIECE_LEN);
         piece_left = piece ? PIECE_LEN : 0;
         if (!piece)
             return NULL;
@@ -117,14 +117,14 @@ static struct head *take_small(uint32_t class)
     if (h)
         lists[class] = *next_of(h);
     else
-        h = cut((size_t)1 << (class + MIN_BITS));
+        h = heap_cut((size_t)1 << (class + MIN_BITS));
     sf_lock_give(&lock);
     if (h)
         *h = (struct head){(uint64_t)1 << (class + MIN_BITS), class, MARK};
     return h;
 }
 
-static void *take(size_t len)
+static void *heap_take(size_t len)
 {
     size_t whole;
     struct head *h;
@@ -140,7 +140,7 @@ static void *take(size_t len)
         return h ? h + 1 : NULL;
     }
     whole = (whole + PAGE_LEN - 1) & ~(size_t)(PAGE_LEN - 1);
-    h = map(whole);
+    h = heap_map(whole);
     if (!h)
         return NULL;
     *h = (struct head){whole, OWN_MAPPING, MARK};
@@ -149,7 +149,7 @@ static void *take(size_t len)
 
 void *sf_heap_new(size_t size)
 {
-    void *p = must_fail() ? NULL : take(size);
+    void *p = sys_heap_must_fail() ? NULL : heap_take(size);
     return p ? memset(p, 0, size) : NULL;
 }
 
@@ -163,7 +163,7 @@ void *sf_heap_grow(void *old, size_t n, size_t size)
 {
     size_t len, room = 0;
     void *p;
-    if (!sf_mul_size(n, size, &len) || must_fail())
+    if (!sf_mul_size(n, size, &len) || sys_heap_must_fail())
         return NULL;
     if (old) {
         SF_ASSERT(((struct head *)old - 1)->mark == MARK);
@@ -171,7 +171,7 @@ void *sf_heap_grow(void *old, size_t n, size_t size)
         if (len <= room)
             return old;
     }
-    p = take(len);
+    p = heap_take(len);
     if (p && old) {
         memcpy(p, old, room);
         sf_heap_free(old);
@@ -201,7 +201,7 @@ void *sf_heap_pages(size_t len)
 {
     int saved = errno;
     void *p;
-    if (must_fail())
+    if (sys_heap_must_fail())
         return NULL;
     p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     errno = saved;

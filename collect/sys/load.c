@@ -16,7 +16,7 @@
 enum { TEXT_CAP = 4096, PATH_CAP = 512 };
 #define ROOT "/sys/fs/cgroup"
 
-static sf_str read_file(const char *path, char text[TEXT_CAP])
+static sf_str load_read_file(const char *path, char text[TEXT_CAP])
 {
     size_t len = 0;
     ssize_t n = 0;
@@ -29,7 +29,7 @@ static sf_str read_file(const char *path, char text[TEXT_CAP])
 }
 
 /* The number behind `name` and blanks at a line's beginning. */
-static bool number_of(sf_str text, sf_str name, uint64_t *out)
+static bool load_number_of(sf_str text, sf_str name, uint64_t *out)
 {
     sf_str line, word;
     while (sf_str_split_next(&text, '\n', &line)) {
@@ -44,7 +44,7 @@ static bool number_of(sf_str text, sf_str name, uint64_t *out)
 /* "cpu  user nice system idle iowait irq softirq steal ...": idle and iowait are not in use. */
 static bool read_host(struct sf_load_reading *out, char *text)
 {
-    sf_str all = read_file("/proc/stat", text), line, word;
+    sf_str all = load_read_file("/proc/stat", text), line, word;
     uint64_t v;
     int n = 0;
     if (!sf_str_split_next(&all, '\n', &line) || !sf_str_starts(line, SF_STR("cpu ")))
@@ -65,16 +65,16 @@ static bool read_host(struct sf_load_reading *out, char *text)
 /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=123" */
 static bool read_pressure(struct sf_load_reading *out, char *text)
 {
-    sf_str all = read_file("/proc/pressure/cpu", text), line;
+    sf_str all = load_read_file("/proc/pressure/cpu", text), line;
     size_t at;
     return sf_str_split_next(&all, '\n', &line) && sf_str_find(line, SF_STR("total="), &at) &&
            sf_str_to_u64(sf_str_from_at(line, at + 6), &out->stalled_us);
 }
 
 /* Where the process's control group is; false: none of version 2, or its path is too long. */
-static bool find_group(char path[PATH_CAP], char *text)
+static bool load_find_group(char path[PATH_CAP], char *text)
 {
-    sf_str all = read_file("/proc/self/cgroup", text), line;
+    sf_str all = load_read_file("/proc/self/cgroup", text), line;
     while (sf_str_split_next(&all, '\n', &line)) {
         if (sf_str_starts(line, SF_STR("0::"))) {
             line = sf_str_from_at(line, 3);
@@ -93,7 +93,7 @@ static double read_quota(const char *group, double most, char *text)
         uint64_t quota, period;
         sf_str all, word;
         snprintf(path, sizeof(path), "%.*s/cpu.max", (int)at, group);
-        all = sf_str_trim(read_file(path, text));
+        all = sf_str_trim(load_read_file(path, text));
         if (sf_str_split_next(&all, ' ', &word) && sf_str_to_u64(word, &quota) &&
             sf_str_to_u64(all, &period) && period && (double)quota / (double)period < most)
             most = (double)quota / (double)period;
@@ -106,21 +106,21 @@ static double read_quota(const char *group, double most, char *text)
     return most;
 }
 
-static void read_group(struct sf_load_reading *out, char *text)
+static void load_read_group(struct sf_load_reading *out, char *text)
 {
     char path[PATH_CAP];
     uint64_t len;
     size_t at;
-    if (!find_group(path, text))
+    if (!load_find_group(path, text))
         return;
     at = strlen(path);
     out->n_cpus = read_quota(path, out->n_cpus, text);
     snprintf(path + at, PATH_CAP - at, "/memory.max");
-    if (!sf_str_to_u64(sf_str_trim(read_file(path, text)), &len))
+    if (!sf_str_to_u64(sf_str_trim(load_read_file(path, text)), &len))
         return; /* "max": no limit, so no other code's memory is ours */
     /* Without the files' pages, which the kernel reverts by itself. */
     snprintf(path + at, PATH_CAP - at, "/memory.stat");
-    if (number_of(read_file(path, text), SF_STR("anon "), &len) && len > out->memory_len)
+    if (load_number_of(load_read_file(path, text), SF_STR("anon "), &len) && len > out->memory_len)
         out->memory_len = len;
 }
 
@@ -141,14 +141,14 @@ void sf_load_read(struct sf_load_reading *out)
     out->has_stalled = read_pressure(out, text);
     out->n_cpus = processors();
     out->memory_len = sf_tasks_memory();
-    read_group(out, text);
+    load_read_group(out, text);
     errno = saved;
 }
 
 /* "0-3,8": how many that are; 0: it cannot be read. */
 static unsigned count_online(char *text)
 {
-    sf_str all = sf_str_trim(read_file("/sys/devices/system/cpu/online", text)), one, first;
+    sf_str all = sf_str_trim(load_read_file("/sys/devices/system/cpu/online", text)), one, first;
     unsigned n = 0;
     while (sf_str_split_next(&all, ',', &one)) {
         uint64_t low, high;
@@ -168,7 +168,7 @@ double sf_load_cpu_limit(void)
     int saved = errno;
     unsigned online = count_online(text);
     double most = processors();
-    if (find_group(path, text))
+    if (load_find_group(path, text))
         most = read_quota(path, most, text);
     errno = saved;
     return online && most < online ? most : 0;

@@ -44,8 +44,8 @@ static enum sf_err lost(struct sf_why *why)
     return sf_fail(why, SF_ERR_IO, "the program closed the exporter's descriptor");
 }
 
-static enum sf_err wait_for(const struct sf_peer *p, short events, int64_t deadline_ns,
-                            const char *doing, struct sf_why *why)
+static enum sf_err peer_wait_for(const struct sf_peer *p, short events, int64_t deadline_ns,
+                                 const char *doing, struct sf_why *why)
 {
     for (;;) {
         int64_t left_ms = (deadline_ns - sf_clock_mono_ns()) / SF_NS_PER_MS;
@@ -82,7 +82,7 @@ static enum sf_err try_address(struct sf_peer *p, const struct sockaddr *to, soc
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     if (!connect(fd, to, len))
         return SF_OK;
-    err = errno == EINPROGRESS ? wait_for(p, POLLOUT, deadline_ns, "connecting", why)
+    err = errno == EINPROGRESS ? peer_wait_for(p, POLLOUT, deadline_ns, "connecting", why)
                                : sf_fail(why, SF_ERR_IO, "connect: %s", strerror(errno));
     if (!err && (getsockopt(fd, SOL_SOCKET, SO_ERROR, &fault, &fault_len) || fault))
         err = sf_fail(why, SF_ERR_IO, "connect: %s", strerror(fault ? fault : errno));
@@ -152,7 +152,7 @@ static enum sf_err wait_for_tls(const struct sf_peer *p, enum sf_tls_step step, 
         return SF_ERR_IO;
     if (step == SF_TLS_ENDED)
         return sf_fail(why, SF_ERR_IO, "%s: the server ended the connection", doing);
-    err = wait_for(p, step == SF_TLS_WANTS_READ ? POLLIN : POLLOUT, deadline_ns, doing, why);
+    err = peer_wait_for(p, step == SF_TLS_WANTS_READ ? POLLIN : POLLOUT, deadline_ns, doing, why);
     return err || sf_peer_is_ours(p) ? err : lost(why);
 }
 
@@ -218,7 +218,7 @@ enum sf_err sf_peer_write(struct sf_peer *p, sf_bytes bytes, int64_t deadline_ns
         }
         if (errno != EAGAIN && errno != EINTR)
             return sf_fail(why, SF_ERR_IO, "send: %s", strerror(errno));
-        err = wait_for(p, POLLOUT, deadline_ns, "sending", why);
+        err = peer_wait_for(p, POLLOUT, deadline_ns, "sending", why);
         if (err)
             return err;
     }
@@ -231,7 +231,7 @@ enum sf_err sf_peer_read(struct sf_peer *p, void *to, size_t cap, int64_t deadli
     if (p->tls)
         return read_tls(p, to, cap, deadline_ns, out_len, why);
     for (;;) {
-        enum sf_err err = wait_for(p, POLLIN, deadline_ns, "waiting for the answer", why);
+        enum sf_err err = peer_wait_for(p, POLLIN, deadline_ns, "waiting for the answer", why);
         ssize_t n;
         if (err)
             return err;

@@ -63,7 +63,7 @@ struct sf_peer_tls {
     void *ctx, *ssl;
 };
 
-static bool find(void *at, const char *name)
+static bool peer_tls_find(void *at, const char *name)
 {
     void *found = dlsym(o.library, name);
     memcpy(at, &found, sizeof(found)); /* a function's address, not a datum's */
@@ -103,7 +103,7 @@ static bool find_all(void)
                  {&o.clear_errors, "ERR_clear_error"},
                  {&o.error_text, "ERR_error_string_n"}};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (!find(names[i].at, names[i].name))
+        if (!peer_tls_find(names[i].at, names[i].name))
             return false;
     }
     return true;
@@ -111,7 +111,7 @@ static bool find_all(void)
 
 /* A program that uses OpenSSL itself has it cleaned up by an exit handler, before our last spans go
  * out: so they go now. */
-static void on_end(void)
+static void peer_tls_on_end(void)
 {
     if (o.before_end)
         o.before_end();
@@ -129,7 +129,7 @@ void sf_peer_tls_after_fork(void)
 }
 
 /* Its own namespace would be cleaner still, but glibc has few of them and gives each a libc. */
-static bool load(void)
+static bool peer_tls_load(void)
 {
     static const char *const names[] = {"libssl.so.3", "libssl.so.1.1"};
     bool ok;
@@ -141,7 +141,7 @@ static bool load(void)
             o.library = NULL;
         }
         if (o.library)
-            o.at_exit(on_end);
+            o.at_exit(peer_tls_on_end);
     }
     o.is_tried = true;
     ok = o.library != NULL;
@@ -149,7 +149,7 @@ static bool load(void)
     return ok;
 }
 
-static enum sf_err fail(enum sf_err err, const char *doing, struct sf_why *why)
+static enum sf_err peer_tls_fail(enum sf_err err, const char *doing, struct sf_why *why)
 {
     char text[160] = "no reason given";
     unsigned long code = o.last_error();
@@ -163,15 +163,16 @@ static enum sf_err make_ctx(struct sf_peer_tls *t, const struct sf_tls_files *fi
 {
     t->ctx = o.ctx_new(o.method());
     if (!t->ctx)
-        return fail(SF_ERR_NOMEM, "beginning", why);
+        return peer_tls_fail(SF_ERR_NOMEM, "beginning", why);
     o.ctx_set_verify(t->ctx, VERIFY_PEER, NULL);
     if (files->authorities[0] ? o.ctx_authorities(t->ctx, files->authorities, NULL) != 1
                               : o.ctx_default_paths(t->ctx) != 1)
-        return fail(SF_ERR_INPUT, files->authorities[0] ? files->authorities : "authorities", why);
+        return peer_tls_fail(SF_ERR_INPUT,
+                             files->authorities[0] ? files->authorities : "authorities", why);
     if (files->certificate[0] && o.ctx_certificate(t->ctx, files->certificate) != 1)
-        return fail(SF_ERR_INPUT, files->certificate, why);
+        return peer_tls_fail(SF_ERR_INPUT, files->certificate, why);
     if (files->certificate[0] && o.ctx_key(t->ctx, files->key, FILETYPE_PEM) != 1)
-        return fail(SF_ERR_INPUT, files->key, why);
+        return peer_tls_fail(SF_ERR_INPUT, files->key, why);
     return SF_OK;
 }
 
@@ -182,7 +183,7 @@ static bool is_address(const char *host)
 }
 
 /* The name in the certificate must be the one the operator wrote. */
-static bool expect(struct sf_peer_tls *t, const char *host)
+static bool peer_tls_expect(struct sf_peer_tls *t, const char *host)
 {
     char name[256];
     if (is_address(host))
@@ -198,12 +199,12 @@ static enum sf_err make_ssl(struct sf_peer_tls *t, int fd, const char *host, con
     size_t len = strlen(protocol);
     t->ssl = o.open(t->ctx);
     if (!t->ssl || len >= sizeof(alpn))
-        return fail(SF_ERR_NOMEM, "beginning", why);
+        return peer_tls_fail(SF_ERR_NOMEM, "beginning", why);
     alpn[0] = (unsigned char)len;
     memcpy(alpn + 1, protocol, len);
-    if (!expect(t, host) || o.set_alpn(t->ssl, alpn, (unsigned)len + 1) ||
+    if (!peer_tls_expect(t, host) || o.set_alpn(t->ssl, alpn, (unsigned)len + 1) ||
         o.set_fd(t->ssl, fd) != 1)
-        return fail(SF_ERR_INPUT, host, why);
+        return peer_tls_fail(SF_ERR_INPUT, host, why);
     return SF_OK;
 }
 
@@ -213,7 +214,7 @@ enum sf_err sf_peer_tls_open(struct sf_peer_tls **out, int fd, const char *host,
 {
     struct sf_peer_tls *t;
     enum sf_err err;
-    if (atomic_load(&o.is_over) || !load())
+    if (atomic_load(&o.is_over) || !peer_tls_load())
         return sf_fail(why, SF_ERR_UNSUPPORTED, "tls: https needs libssl.so.3 or libssl.so.1.1");
     t = sf_heap_new(sizeof(*t));
     if (!t)
@@ -247,7 +248,8 @@ static enum sf_tls_step over(struct sf_why *why)
 }
 
 /* What a call that gave `got` was about. */
-static enum sf_tls_step step(struct sf_peer_tls *t, int got, const char *doing, struct sf_why *why)
+static enum sf_tls_step peer_tls_step(struct sf_peer_tls *t, int got, const char *doing,
+                                      struct sf_why *why)
 {
     switch (got > 0 ? 0 : o.error(t->ssl, got)) {
     case 0: return SF_TLS_DONE;
@@ -260,7 +262,7 @@ static enum sf_tls_step step(struct sf_peer_tls *t, int got, const char *doing, 
         sf_fail(why, SF_ERR_IO, "tls: the server's certificate: %s",
                 o.verify_text(o.verified(t->ssl)));
     else
-        fail(SF_ERR_IO, doing, why);
+        peer_tls_fail(SF_ERR_IO, doing, why);
     return SF_TLS_FAILED;
 }
 
@@ -269,7 +271,7 @@ enum sf_tls_step sf_peer_tls_shake_hands(struct sf_peer_tls *t, struct sf_why *w
     if (atomic_load(&o.is_over))
         return over(why);
     o.clear_errors();
-    return step(t, o.connect(t->ssl), "shaking hands", why);
+    return peer_tls_step(t, o.connect(t->ssl), "shaking hands", why);
 }
 
 enum sf_tls_step sf_peer_tls_write(struct sf_peer_tls *t, sf_bytes bytes, size_t *out_len,
@@ -281,7 +283,7 @@ enum sf_tls_step sf_peer_tls_write(struct sf_peer_tls *t, sf_bytes bytes, size_t
     o.clear_errors();
     n = o.write(t->ssl, bytes.p, bytes.len > INT_MAX ? INT_MAX : (int)bytes.len);
     *out_len = n > 0 ? (size_t)n : 0;
-    return step(t, n, "sending", why);
+    return peer_tls_step(t, n, "sending", why);
 }
 
 enum sf_tls_step sf_peer_tls_read(struct sf_peer_tls *t, void *to, size_t cap, size_t *out_len,
@@ -293,5 +295,5 @@ enum sf_tls_step sf_peer_tls_read(struct sf_peer_tls *t, void *to, size_t cap, s
     o.clear_errors();
     n = o.read(t->ssl, to, cap > INT_MAX ? INT_MAX : (int)cap);
     *out_len = n > 0 ? (size_t)n : 0;
-    return step(t, n, "reading", why);
+    return peer_tls_step(t, n, "reading", why);
 }

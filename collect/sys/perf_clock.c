@@ -15,7 +15,7 @@ static size_t page_len(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static int open_event(uint32_t tid, uint64_t period_ns)
+static int perf_clock_open_event(uint32_t tid, uint64_t period_ns)
 {
     struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
                                    .size = sizeof(attr),
@@ -35,7 +35,7 @@ static bool aim(int fd, uint32_t tid, int sig)
 
 void *sf_perf_clock_start(uint32_t tid, uint64_t period_ns, int sig)
 {
-    int saved = errno, fd = open_event(tid, period_ns);
+    int saved = errno, fd = perf_clock_open_event(tid, period_ns);
     void *page = MAP_FAILED;
     if (fd >= 0) {
         page = mmap(NULL, page_len(), PROT_READ, MAP_SHARED, fd, 0);
@@ -65,7 +65,7 @@ enum sf_err sf_perf_clock_try(struct sf_why *why)
     void *clock;
     if (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) > 0)
         return sf_fail(why, SF_ERR_DENIED, "the program runs under a seccomp filter");
-    fd = open_event(tid, NEVER_NS);
+    fd = perf_clock_open_event(tid, NEVER_NS);
     if (fd < 0) {
         err = sf_fail(why, SF_ERR_DENIED, "perf_event_open: %s", strerror(errno));
     } else {

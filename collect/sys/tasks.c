@@ -44,7 +44,7 @@ static bool hex(const char **p, uintptr_t *out)
 }
 
 /* "7ffc...-7ffd... rw-p ... [stack]" */
-static bool is_it(const char *line, uintptr_t at, uintptr_t *lo, uintptr_t *hi, bool *is_main)
+static bool tasks_is_it(const char *line, uintptr_t at, uintptr_t *lo, uintptr_t *hi, bool *is_main)
 {
     const char *p = line;
     if (!hex(&p, lo) || *p++ != '-' || !hex(&p, hi) || at < *lo || at >= *hi)
@@ -71,7 +71,7 @@ bool sf_tasks_mapping(uintptr_t at, uintptr_t *lo, uintptr_t *hi, bool *is_main_
         text[len] = 0;
         while (!found && (end = strchr(line, '\n')) != NULL) {
             *end = 0;
-            found = is_it(line, at, lo, hi, is_main_stack);
+            found = tasks_is_it(line, at, lo, hi, is_main_stack);
             line = end + 1;
         }
         len = (size_t)(text + len - line);
@@ -107,7 +107,7 @@ static bool parse_wait(sf_str text, struct sf_task_wait *out)
 }
 
 /* A small file, terminated; the length, 0: none. */
-static size_t read_path(const char *path, char *out, size_t cap)
+static size_t tasks_read_path(const char *path, char *out, size_t cap)
 {
     int saved = errno, fd;
     ssize_t n = -1;
@@ -125,7 +125,7 @@ static size_t read_small(uint32_t tid, const char *name, char *out, size_t cap)
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/self/task/%u/%s", tid, name);
-    return read_path(path, out, cap);
+    return tasks_read_path(path, out, cap);
 }
 
 enum sf_task_state sf_tasks_wait(uint32_t tid, struct sf_task_wait *out)
@@ -192,6 +192,6 @@ int64_t sf_tasks_n(void)
 uint64_t sf_tasks_memory(void)
 {
     char text[96];
-    return nth_number((sf_str){text, read_path("/proc/self/statm", text, sizeof(text))}, 1) *
+    return nth_number((sf_str){text, tasks_read_path("/proc/self/statm", text, sizeof(text))}, 1) *
            (uint64_t)sysconf(_SC_PAGESIZE);
 }

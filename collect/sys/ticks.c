@@ -11,7 +11,7 @@ struct sf_tick_rate sf_tick_rate = {1, 0};
 
 #if defined(__x86_64__)
 /* It counts at one rate on all cores, asleep or not. */
-static bool is_steady(void)
+static bool ticks_is_steady(void)
 {
     unsigned a, b, c, d;
     return __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1u << 8;
@@ -41,7 +41,7 @@ void sf_ticks_measure(void)
     uint64_t from_ticks = 0, to_ticks = 0;
     int64_t from_ns = 0, to_ns = 0;
     int saved = errno;
-    if (sf_tick_rate.is_counter || !is_steady())
+    if (sf_tick_rate.is_counter || !ticks_is_steady())
         return;
     read_both(&from_ticks, &from_ns);
     nanosleep(&pause, NULL);

@@ -49,7 +49,7 @@ struct making {
     bool is_first, has_failed;
 };
 
-static void read_note(struct sf_module *m, const uint8_t *p, size_t len)
+static void modules_read_note(struct sf_module *m, const uint8_t *p, size_t len)
 {
     while (len >= 12) {
         size_t name_len = sf_load_u32le(p), desc_len = sf_load_u32le(p + 4), name_room, desc_room;
@@ -72,7 +72,7 @@ static void read_note(struct sf_module *m, const uint8_t *p, size_t len)
     }
 }
 
-static void set_path(struct sf_module *m, const struct dl_phdr_info *info, uintptr_t vdso)
+static void modules_set_path(struct sf_module *m, const struct dl_phdr_info *info, uintptr_t vdso)
 {
     if (vdso && info->dlpi_addr == vdso) {
         memcpy(m->path, "[vdso]", 7);
@@ -104,7 +104,7 @@ static bool read_module(struct sf_module *m, const struct dl_phdr_info *info)
             hdr = at;
             hdr_len = p->p_memsz;
         } else if (p->p_type == PT_NOTE && p->p_flags & PF_R) {
-            read_note(m, at, p->p_memsz);
+            modules_read_note(m, at, p->p_memsz);
         }
     }
     if (!m->lo)
@@ -127,7 +127,8 @@ static bool read_module(struct sf_module *m, const struct dl_phdr_info *info)
     return true;
 }
 
-static struct sf_module *known(const struct sf_modules *before, uintptr_t base, const char *name)
+static struct sf_module *modules_known(const struct sf_modules *before, uintptr_t base,
+                                       const char *name)
 {
     for (uint32_t i = 0; before && i < before->n; i++) {
         struct sf_module *m = before->list[i];
@@ -152,7 +153,7 @@ static int on_module(struct dl_phdr_info *info, size_t size, void *arg)
         return 1;
     /* Only when nothing was unloaded is the same address surely the same module. */
     m = making->before && making->before->subs == out->subs
-            ? known(making->before, info->dlpi_addr, info->dlpi_name ? info->dlpi_name : "")
+            ? modules_known(making->before, info->dlpi_addr, info->dlpi_name ? info->dlpi_name : "")
             : NULL;
     if (!m) {
         m = sf_heap_new(sizeof(*m));
@@ -164,13 +165,13 @@ static int on_module(struct dl_phdr_info *info, size_t size, void *arg)
             sf_heap_free(m);
             return 0;
         }
-        set_path(m, info, making->vdso);
+        modules_set_path(m, info, making->vdso);
     }
     out->list[out->n++] = m;
     return 0;
 }
 
-static void sort(struct sf_modules *m)
+static void modules_sort(struct sf_modules *m)
 {
     for (uint32_t i = 1; i < m->n; i++) {
         struct sf_module *one = m->list[i];
@@ -261,7 +262,7 @@ bool sf_modules_refresh(void)
         free_snapshot(making.out, making.before);
         return false;
     }
-    sort(making.out);
+    modules_sort(making.out);
     retired = atomic_exchange(&current, making.out);
     if (retired && is_quiet()) {
         free_snapshot(retired, making.out);

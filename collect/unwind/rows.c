@@ -14,7 +14,7 @@ struct build {
     const struct sf_frame_cie *cie;
 };
 
-static bool add_row(struct sf_rows *r, uint32_t pc, int16_t cfa, int8_t rbp, uint8_t kind)
+static bool row_add(struct sf_rows *r, uint32_t pc, int16_t cfa, int8_t rbp, uint8_t kind)
 {
     struct sf_row *last = r->n ? &r->rows[r->n - 1] : NULL;
     if (last && pc < last->pc)
@@ -35,7 +35,7 @@ static bool add_row(struct sf_rows *r, uint32_t pc, int16_t cfa, int8_t rbp, uin
     return true;
 }
 
-static bool emit(void *to, uint64_t pc, const struct sf_frame_state *s)
+static bool rows_emit(void *to, uint64_t pc, const struct sf_frame_state *s)
 {
     struct build *b = to;
     uint8_t kind = s->kind;
@@ -54,7 +54,7 @@ static bool emit(void *to, uint64_t pc, const struct sf_frame_state *s)
         kind = SF_ROW_BAD;
     if (kind == SF_ROW_SIGNAL || kind == SF_ROW_END || kind == SF_ROW_BAD)
         cfa = rbp = 0;
-    return add_row(b->r, (uint32_t)(pc - b->base), (int16_t)cfa, (int8_t)rbp, kind);
+    return row_add(b->r, (uint32_t)(pc - b->base), (int16_t)cfa, (int8_t)rbp, kind);
 }
 
 /* The entry (CIE or FDE) at `at`: what follows its length, or nothing. */
@@ -117,7 +117,7 @@ static bool read_cie(const struct build *b, const uint8_t *at, struct sf_frame_c
     return !e.is_bad;
 }
 
-static bool add_function(struct build *b, const uint8_t *fde)
+static bool rows_add_function(struct build *b, const uint8_t *fde)
 {
     struct sf_frame_bytes e = entry_at(b, fde);
     struct sf_frame_cie cie;
@@ -139,12 +139,12 @@ static bool add_function(struct build *b, const uint8_t *fde)
         return true;
     b->end = pc + len;
     b->cie = &cie;
-    if (!sf_frame_program_run(&cie, e, pc, emit, b) &&
-        !add_row(b->r, (uint32_t)(pc - b->base), 0, 0, SF_ROW_BAD))
+    if (!sf_frame_program_run(&cie, e, pc, rows_emit, b) &&
+        !row_add(b->r, (uint32_t)(pc - b->base), 0, 0, SF_ROW_BAD))
         return false;
     if (b->end - b->base > UINT32_MAX)
         return true;
-    return add_row(b->r, (uint32_t)(b->end - b->base), 0, 0, SF_ROW_NONE);
+    return row_add(b->r, (uint32_t)(b->end - b->base), 0, 0, SF_ROW_NONE);
 }
 
 static bool add_pages(struct sf_rows *r, uintptr_t base, uintptr_t text_end)
@@ -189,7 +189,7 @@ bool sf_rows_build(struct sf_rows *r, uintptr_t base, uintptr_t text_end, const 
         uint64_t fde;
         sf_frame_program_fixed(&h, 4);
         fde = sf_frame_program_pointer(&h, table_encoding, (uintptr_t)hdr);
-        if (!add_function(&b, (const uint8_t *)(uintptr_t)fde)) {
+        if (!rows_add_function(&b, (const uint8_t *)(uintptr_t)fde)) {
             sf_rows_done(r);
             return false;
         }

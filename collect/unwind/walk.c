@@ -12,8 +12,8 @@ struct walk {
 };
 
 /* Frames are read across whatever a sanitizer has marked between variables. */
-__attribute__((no_sanitize_address)) static bool load(const struct walk *w, uintptr_t at,
-                                                      uintptr_t *out)
+__attribute__((no_sanitize_address)) static bool walk_load(const struct walk *w, uintptr_t at,
+                                                           uintptr_t *out)
 {
     if (at < w->stack.lo || at > w->stack.hi || w->stack.hi - at < sizeof(*out) || at & 7)
         return false;
@@ -46,9 +46,9 @@ static void guess_fp(struct walk *w)
     w->r.is_fp_unknown = false;
     for (uintptr_t at = (w->r.sp + 7) & ~(uintptr_t)7; at - w->r.sp < FAR; at += 8) {
         uintptr_t next, ra, after;
-        if (!load(w, at, &next) || !load(w, at + 8, &ra))
+        if (!walk_load(w, at, &next) || !walk_load(w, at + 8, &ra))
             return;
-        if (next <= at || !sf_modules_find(w->m, ra - 1) || !load(w, next + 8, &after) ||
+        if (next <= at || !sf_modules_find(w->m, ra - 1) || !walk_load(w, next + 8, &after) ||
             !sf_modules_find(w->m, after - 1))
             continue;
         w->r.fp = at;
@@ -64,8 +64,8 @@ static enum sf_walk_end step_by_pointer(struct walk *w)
     uintptr_t fp, next_fp, pc;
     guess_fp(w);
     fp = w->r.fp;
-    if (fp < w->r.sp || fp - w->r.sp > FAR || !load(w, fp, &next_fp) || !load(w, fp + 8, &pc) ||
-        !pc || !sf_modules_find(w->m, pc - 1))
+    if (fp < w->r.sp || fp - w->r.sp > FAR || !walk_load(w, fp, &next_fp) ||
+        !walk_load(w, fp + 8, &pc) || !pc || !sf_modules_find(w->m, pc - 1))
         return SF_WALK_UNKNOWN;
     w->r = (struct sf_walk_regs){pc, fp + 16, next_fp, false};
     return SF_WALK_COMPLETE;
@@ -77,8 +77,8 @@ static enum sf_walk_end step_over_signal(struct walk *w)
 {
     struct sf_walk_regs r = {0};
     uintptr_t at = w->r.sp + offsetof(ucontext_t, uc_mcontext.gregs);
-    if (!load(w, at + REG_RIP * 8, &r.pc) || !load(w, at + REG_RSP * 8, &r.sp) ||
-        !load(w, at + REG_RBP * 8, &r.fp))
+    if (!walk_load(w, at + REG_RIP * 8, &r.pc) || !walk_load(w, at + REG_RSP * 8, &r.sp) ||
+        !walk_load(w, at + REG_RBP * 8, &r.fp))
         return SF_WALK_OUTSIDE;
     w->r = r;
     w->is_exact = true;
@@ -99,7 +99,7 @@ static enum sf_walk_end step_by_row(struct walk *w, const struct sf_row *row, ui
     case SF_ROW_RBP: cfa = w->r.fp + (uintptr_t)((intptr_t)row->cfa * 8); break;
     case SF_ROW_PLT: cfa = w->r.sp + 8 + ((pc & 15) >= (uintptr_t)row->cfa ? 8 : 0); break;
     case SF_ROW_DEREF:
-        if (!load(w, w->r.fp + (uintptr_t)((intptr_t)row->cfa * 8), &cfa))
+        if (!walk_load(w, w->r.fp + (uintptr_t)((intptr_t)row->cfa * 8), &cfa))
             return SF_WALK_OUTSIDE;
         break;
 #if defined(__x86_64__)
@@ -107,9 +107,9 @@ static enum sf_walk_end step_by_row(struct walk *w, const struct sf_row *row, ui
 #endif
     default: return SF_WALK_UNKNOWN;
     }
-    if (cfa <= w->r.sp || !load(w, cfa - 8, &ra)) /* a caller's frame lies above */
+    if (cfa <= w->r.sp || !walk_load(w, cfa - 8, &ra)) /* a caller's frame lies above */
         return SF_WALK_OUTSIDE;
-    if (has_saved_fp && !load(w, cfa + (uintptr_t)((intptr_t)row->rbp * 8), &fp))
+    if (has_saved_fp && !walk_load(w, cfa + (uintptr_t)((intptr_t)row->rbp * 8), &fp))
         return SF_WALK_OUTSIDE;
     w->r = (struct sf_walk_regs){ra, cfa, fp, w->r.is_fp_unknown && !has_saved_fp};
     w->is_exact = false;
