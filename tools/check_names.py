@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""check_names.py [ROOT] - an exported function tells its file, and no two structs share a tag.
+"""check_names.py [ROOT] - an exported function tells its file, and no two functions or structs share a name.
 
 sf_block_writer_add() is in block_writer.c: a function that others may call begins with sf_ and the noun of its file, or
-the noun's plural. A struct, union or enum whose tag begins with sf_ is defined in one file. Every finding is one line,
+the noun's plural. A static function has a name that no function of another file has: one search finds it, and a profile of
+the program tells which one it was. A struct, union or enum whose tag begins with sf_ is defined in one file. Every finding is one line,
 file:line: what and which rule; exit status 1. An exception below that is no longer needed is a finding too.
 """
 import collections
@@ -57,7 +58,8 @@ def begins_with(name, noun):
 
 def check(root):
     """Yields (path, line, sentence) for every fault under root."""
-    public, used, tags = set(), set(), collections.defaultdict(list)
+    public, used = set(), set()
+    tags, functions = collections.defaultdict(list), collections.defaultdict(list)
     if os.path.exists(os.path.join(root, PUBLIC)):
         public = set(re.findall(r"\b(sf_\w+)\s*\(", plain(os.path.join(root, PUBLIC))))
     for path in sources(root):
@@ -69,9 +71,11 @@ def check(root):
         noun = os.path.basename(path)[:-2]
         for m in FUNCTION.finditer(text):
             name = m[2]
+            line = text.count("\n", 0, m.start(2)) + 1
+            if m[1].startswith("static") and name != "__attribute__":
+                functions[name].append((path, line))
             if m[1].startswith("static") or name in public or name == "main" or begins_with(name, noun):
                 continue
-            line = text.count("\n", 0, m.start(2)) + 1
             more = [n for n in MORE.get(path, ((), ""))[0] if begins_with(name, n)]
             used.update((path, n) for n in more)
             if more or (not name.startswith("sf_") and path.startswith(INSTEAD)):
@@ -80,6 +84,10 @@ def check(root):
     for tag, places in sorted(tags.items()):
         for path, line in places[1:]:
             yield path, line, f"{tag} is defined in {places[0][0]} too"
+    for name, places in sorted(functions.items()):
+        for path, line in places[1:]:
+            if path != places[0][0]:  # the same file: two branches of an #ifdef
+                yield path, line, f"{name}() is in {places[0][0]} too"
     for path, (nouns, _) in sorted(MORE.items()):
         for noun in nouns:
             if os.path.exists(os.path.join(root, path)) and (path, noun) not in used:

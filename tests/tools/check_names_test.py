@@ -34,6 +34,10 @@ CASES = [
     ("a tag that is defined twice is found",
      {"src/a/a.h": "struct sf_a {\n    int x;\n};\n", "src/b/b.c": "struct sf_a;\nstruct sf_a {\n    int y;\n};\n"},
      "src/b/b.c:2: sf_a is defined in src/a/a.h too"),
+    ("a static function of two files is found",
+     {"src/a/a.c": "static int find" + BODY, "src/b/b.c": "\nstatic int find" + BODY},
+     "src/b/b.c:2: find() is in src/a/a.c too"),
+    ("two branches of one file are one function", {"src/a/a.c": ("static int find" + BODY) * 2}, None),
     ("a tag of one file may be another's too", {"src/a/a.c": "struct work {\n};\n", "src/b/b.c": "struct work {\n};\n"}, None),
 ]
 
