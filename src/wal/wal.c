@@ -1,15 +1,17 @@
-/* wal.c - appending: many batches, one committer, one sync for all that wait.
+/* wal.c - appending to the log: many batches, one committer thread, one sync for all batches that
+ * wait.
  *
- * While one sync runs the next group collects; no timer is needed. A group is one gathered write
+ * While one sync runs, the next group collects; no timer is needed. A group is one gathered write
  * that starts on a page boundary and is padded to one, so that a page that has been synced is never
  * written again and no torn write can touch acknowledged data. The header page of a fresh segment
- * goes out with its first group: both are unacknowledged until the same sync.
+ * is written with its first group: both are unacknowledged until the same sync.
  *
- * A failed write or sync says nothing certain about the file: the kernel may have dropped the
- * dirty pages and would report success next time. So the slot is never written again. What was not
- * acknowledged is still in memory; it is written to another slot, after a delay that grows, until
- * that succeeds. Meanwhile appends are refused. The records the failed slot may hold have LSNs at
- * or above the first of the new segment, which is how replay knows to ignore them. */
+ * After a failed write or sync the content of the file is unknown: the kernel may have dropped the
+ * dirty pages and would report success next time. So the slot is never written again. The records
+ * that were not acknowledged are still in memory; they are written to another slot, with growing
+ * delays between attempts, until that succeeds. Meanwhile appends are refused. Records that the
+ * failed slot may hold have LSNs at or above the first LSN of the new segment; therefore replay
+ * ignores them. */
 #include "wal/wal.h"
 
 #include <stdio.h>
@@ -26,7 +28,7 @@
 
 enum { FIRST_DELAY_MS = 50, MAX_DELAY_MS = 2000 };
 
-/* A group ends at this size: the oldest waiting batch should not pay for all others. */
+/* Largest group. A larger one would delay the acknowledgement of the oldest waiting batch. */
 enum { GROUP_LEN = 8 << 20 };
 /* Bodies up to SMALL_LEN are copied next to their headers; longer ones are gathered from where they
  * are. The copy costs less than one more piece for the kernel to gather. */
@@ -89,7 +91,7 @@ static void group_add(struct sf_wal_group *group, sf_bytes body)
     group->len += body.len;
 }
 
-/* Room for one more record, and after it for the padding of the group. */
+/* Does the group have space for one more record and the padding after it? */
 static bool group_has_room(const struct sf_wal_group *group, const struct sf_logged *l)
 {
     size_t need = sf_wal_record_head_len(l) + (l->body.len <= SMALL_LEN ? l->body.len : 0) + 8;
@@ -104,7 +106,7 @@ static void group_pad(struct sf_wal_group *group, uint64_t to)
         memset(group_take(group, len), 0, len);
 }
 
-/* Puts what fits into the group. Returns how many records; 0: the segment is full. */
+/* Adds as many waiting records as fit. Returns their number; 0: the segment is full. */
 static uint64_t build_group(struct sf_wal *w)
 {
     struct sf_wal_group *group = w->group;
@@ -182,7 +184,7 @@ static size_t entry_len(const struct sf_wal_entry *e)
     return len;
 }
 
-/* Everything up to `lsn` has a result. Entries belong to their owners again afterwards. */
+/* Calls `done` of all entries up to `lsn`, which belong to their callers again afterwards. */
 static void complete(struct sf_wal *w, uint64_t lsn, enum sf_err result, const struct sf_why *why)
 {
     struct sf_wal_entry *e = w->work_head;
@@ -215,7 +217,7 @@ static void complete(struct sf_wal *w, uint64_t lsn, enum sf_err result, const s
         w->work_tail = NULL;
 }
 
-/* Records that a flush has meanwhile put into blocks are durable without the log. */
+/* Records that a flush has meanwhile written to blocks are durable without the log. */
 static void complete_checkpointed(struct sf_wal *w)
 {
     uint64_t ckpt_lsn;
@@ -250,7 +252,7 @@ static enum sf_err take_segment(struct sf_wal *w, struct sf_why *why)
     return sf_wal_slots_take(&w->slots, &w->active, why);
 }
 
-/* What the log holds now, written down outside of it. */
+/* Writes wal.tail: which records the log holds now. */
 static enum sf_err write_tail(struct sf_wal *w, bool is_synced, struct sf_why *why)
 {
     if (!sf_file_is_open(&w->tail.file))
@@ -259,7 +261,7 @@ static enum sf_err write_tail(struct sf_wal *w, bool is_synced, struct sf_why *w
     return sf_wal_tail_write(&w->tail, is_synced, why);
 }
 
-/* After a group. A failure costs no record: it is reported once. */
+/* Updates wal.tail after a group. A failure loses no record; it is reported once. */
 static void note_synced(struct sf_wal *w)
 {
     struct sf_why why;
@@ -269,7 +271,7 @@ static void note_synced(struct sf_wal *w)
     w->tail.is_failed = err;
 }
 
-/* Before the first group of a segment: its header is known elsewhere before a record is in it. */
+/* Before the first group of a segment: saves its header outside the slot (wal.tail, catalogue). */
 static void write_segments(struct sf_wal *w)
 {
     const struct sf_wal_slot *slots[SF_WAL_TAIL_SEGMENTS];
@@ -277,14 +279,14 @@ static void write_segments(struct sf_wal *w)
     for (size_t i = 0; i < n; i++)
         w->tail.segments[i] = (struct sf_wal_tail_segment){slots[i]->number, slots[i]->segment};
     w->tail.n_segments = (uint32_t)n;
-    (void)write_tail(w, true, NULL); /* a disk that fails is stated by the group that follows */
+    (void)write_tail(w, true, NULL); /* the next group reports a failing disk */
     if (w->config.begin && sf_file_is_open(&w->tail.file))
         w->config.begin(w->config.notice_arg, w->active->segment.sequence,
                         w->active->segment.first_lsn);
 }
 
-/* Writes one group of the work, or, after a failure with no work left, an empty segment: the probe
- * that tells whether the disk is back. */
+/* Writes one group of entries. After a failure, if no entry waits, writes an empty segment to test
+ * whether the disk works again. */
 static enum sf_err commit_group(struct sf_wal *w, struct sf_why *why)
 {
     uint64_t n_records;
@@ -292,13 +294,13 @@ static enum sf_err commit_group(struct sf_wal *w, struct sf_why *why)
     if (err)
         return err;
     n_records = build_group(w);
-    if (!n_records && w->work_head) { /* does not fit any more */
+    if (!n_records && w->work_head) { /* the next record does not fit into this segment */
         leave_segment(w);
         err = take_segment(w, why);
         if (err)
             return err;
         n_records = build_group(w);
-        SF_ASSERT(n_records); /* append refused what no segment can hold */
+        SF_ASSERT(n_records); /* append refused records that are longer than a segment */
     }
     if (!w->active_off)
         write_segments(w);
@@ -344,7 +346,7 @@ static void note_success(struct sf_wal *w)
                       (long long)((sf_clock_mono_ns() - w->failed_since_ns) / SF_NS_PER_MS));
 }
 
-/* Moves the queue to the work. True while there is something to do. */
+/* Moves queued entries to the work list. True while the committer has something to do. */
 static bool take_work(struct sf_wal *w, bool *out_is_closing, bool *out_wants_roll)
 {
     bool has_work;
@@ -394,7 +396,7 @@ static void commit_loop(void *arg)
     struct sf_wal *w = arg;
     unsigned delay_ms = FIRST_DELAY_MS;
     struct sf_why why = {0};
-    /* Ahead of the first append, so that a full disk is detected before data depends on it. */
+    /* Before the first append, so that a full disk is detected before data depends on it. */
     enum sf_err err = take_segment(w, &why);
     if (err)
         wal_note_failure(w, err, &why);
@@ -511,7 +513,7 @@ uint64_t sf_wal_last_lsn(struct sf_wal *w)
     return lsn;
 }
 
-/* What neither a replay nor the second reader needs any more. */
+/* Records up to here are needed neither by replay nor by the second reader. */
 static uint64_t free_lsn(const struct sf_wal *w)
 {
     return w->ckpt_lsn < w->followed_lsn ? w->ckpt_lsn : w->followed_lsn;

@@ -8,16 +8,17 @@ struct sf_wal_follow {
     struct sf_wal *w;
     uint64_t next_lsn;
     uint64_t sequence;  /* of the segment that is open; 0: none */
-    uint64_t whole_lsn; /* when the scan's window was read: later pages in it may be old */
+    uint64_t whole_lsn; /* `whole_lsn` when the scan's window was read: pages with later records may
+                           be outdated in it */
     struct sf_file file;
     struct sf_wal_scan scan;
 };
 
-struct place { /* where the next record must be */
+struct place { /* the slot and segment of the next record */
     uint32_t number;
     uint64_t len;
-    struct sf_wal_segment segment; /* sequence 0: in no segment */
-    uint64_t limit_lsn;            /* the first LSN of a segment after it, or after the gap */
+    struct sf_wal_segment segment; /* sequence 0: no segment has it */
+    uint64_t limit_lsn;            /* the first LSN of the next segment */
 };
 
 static bool has_records(const struct sf_wal_slot *slot)
@@ -27,8 +28,8 @@ static bool has_records(const struct sf_wal_slot *slot)
             slot->state == SF_WAL_SLOT_BAD);
 }
 
-/* The newest segment that begins at or before the LSN: an older one that claims it too is a slot
- * that failed, whose records were written again. */
+/* The newest segment that begins at or before the LSN. An older segment with the same LSN is in a
+ * slot whose write failed; its records were written again. */
 static struct place wal_follow_find(struct sf_wal_slots *s, uint64_t lsn)
 {
     struct place p = {.limit_lsn = UINT64_MAX};
@@ -76,7 +77,8 @@ static enum sf_err wal_follow_enter(struct sf_wal_follow *f, const struct place 
     return SF_OK;
 }
 
-/* The record `next_lsn`, or the first after it, of the open segment. False: it has none. */
+/* Reads the record `next_lsn`, or the first one after it, from the open segment. False: none
+ * left. */
 static bool wal_follow_read_on(struct sf_wal_follow *f, uint64_t limit_lsn,
                                struct sf_wal_record *out)
 {

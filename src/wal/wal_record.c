@@ -100,7 +100,7 @@ bool sf_wal_record_peek(const uint8_t *header, struct sf_wal_record *out)
     return true;
 }
 
-/* The first pair is ours; what follows is the decoder's. */
+/* The first pair is the tenant; the following ones are the decoder's. */
 static bool split_meta(sf_bytes meta, struct sf_logged *out)
 {
     sf_str rest = sf_bytes_str(meta), value;

@@ -40,23 +40,24 @@ struct sf_wal_record {
     struct sf_logged logged;
 };
 
-/* LIMIT: over 16 MiB, or over `segment_len`; INPUT: what the format cannot hold. */
+/* LIMIT: over 16 MiB, or over `segment_len`; INPUT: the format cannot store it. */
 enum sf_err sf_wal_record_check(const struct sf_logged *l, uint64_t segment_len,
                                 struct sf_why *why);
-size_t sf_wal_record_len(const struct sf_logged *l);      /* in the segment, padding included */
-size_t sf_wal_record_head_len(const struct sf_logged *l); /* header and meta */
+size_t sf_wal_record_len(const struct sf_logged *l);      /* length in the segment, with padding */
+size_t sf_wal_record_head_len(const struct sf_logged *l); /* length of header and meta */
 /* Writes header and meta to `out` (head_len bytes); the body follows unchanged. */
 void sf_wal_record_encode(const struct sf_logged *l, uint64_t lsn, uint8_t flags,
                           const struct sf_wal_segment *segment, uint8_t *out);
 
-/* Reads the 40 bytes; false when no record can look like that. `logged` has no meta and body. */
+/* Parses the 40-byte header; false if it is not a valid header. `logged` gets no meta and body. */
 bool sf_wal_record_peek(const uint8_t *header, struct sf_wal_record *out);
 /* Checks `content` (meta and body of a peeked record) and fills in meta, body and tenant, all
- * borrowed from it. `is_trusting` skips the checksum: for fuzzing what lies behind it. */
+ * borrowed from it. `is_trusting` skips the checksum, so that a fuzzer reaches the code behind
+ * it. */
 bool sf_wal_record_decode(const uint8_t *header, const uint8_t *content,
                           const struct sf_wal_segment *segment, bool is_trusting,
                           struct sf_wal_record *r);
-/* From the start of a record to the place of the next. */
+/* Distance from the start of a record to the start of the next. */
 static inline uint64_t sf_wal_record_span(const struct sf_wal_record *r)
 {
     return (SF_WAL_RECORD_HEADER_LEN + (uint64_t)r->content_len + 7) / 8 * 8;

@@ -1,13 +1,13 @@
-/* wal_replay.c - finding the log again after a stop of any kind.
+/* wal_replay.c - reading the log back after a stop of any kind.
  *
- * Slots with a valid header, in the order of their sequence, hold the log. Two rules need the
- * neighbours: records at or above the first LSN of a later segment are what a failed slot left
- * behind and are ignored; a segment that starts later than the one before it ended proves a gap,
- * which is damage and never a torn tail, since the next segment is begun only after the last sync
- * of the one before. Only the end of the last segment may end silently.
+ * The log consists of the slots with a valid header, in the order of their sequence. Two rules need
+ * the neighbouring segments. Records at or above the first LSN of a later segment were left by a
+ * slot whose write failed, and are ignored. A segment that starts later than its predecessor ended
+ * proves a gap, which is damage and never a torn tail: a segment is begun only after the last sync
+ * of its predecessor. Only the last segment may end without such a proof.
  *
- * Writing continues in a fresh segment whose first LSN is the one after the last record of a whole
- * batch: whatever half a batch or torn record follows is thereby ignored from then on. */
+ * Writing continues in a fresh segment whose first LSN follows the last record of a complete batch:
+ * incomplete batches and torn records after it are ignored from then on. */
 #include <string.h>
 
 #include "base/heap.h"
@@ -26,10 +26,10 @@ struct replay {
     struct sf_wal_replay_stats stats;
     uint64_t next_lsn;
 
-    /* A batch of several records, until its LAST. */
+    /* A batch of several records, until its record with the flag LAST. */
     uint64_t batch_lsn; /* 0: none begun */
     struct sf_buf bytes;
-    struct sf_logged *pieces; /* meta.p and body.p are set when the batch is whole */
+    struct sf_logged *pieces; /* meta.p and body.p are set when the batch is complete */
     size_t n_pieces, cap;
 };
 
@@ -69,7 +69,7 @@ static enum sf_err keep_piece(struct replay *r, const struct sf_logged *l)
 
 static enum sf_err finish_batch(struct replay *r)
 {
-    const uint8_t *at = r->bytes.p; /* stopped moving only now */
+    const uint8_t *at = r->bytes.p; /* the buffer is not reallocated any more */
     enum sf_err err;
     for (size_t i = 0; i < r->n_pieces; i++) {
         r->pieces[i].meta.p = at;
@@ -93,14 +93,14 @@ static enum sf_err wal_replay_take_record(struct replay *r, const struct sf_wal_
     if (is_first && is_last)
         return give_batch(r, record->lsn, &record->logged, 1);
     if (!is_first && !r->batch_lsn) {
-        /* The tail of a batch whose head is lost; counted once, at its end. */
+        /* The tail of a batch whose first records are lost; counted once, at its last record. */
         r->stats.n_dropped += is_last && record->lsn > r->w->config.ckpt_lsn;
         return SF_OK;
     }
     if (is_first)
         r->batch_lsn = record->lsn;
     err = keep_piece(r, &record->logged);
-    if (err == SF_ERR_LIMIT) { /* no append of ours is that long */
+    if (err == SF_ERR_LIMIT) { /* sf_wal_append() never writes such a long batch */
         drop_batch(r);
         return SF_OK;
     }
@@ -111,7 +111,7 @@ static enum sf_err wal_replay_take_record(struct replay *r, const struct sf_wal_
 
 /* --- segments --- */
 
-/* Records [from, to) are gone. Those up to the checkpoint are in blocks. */
+/* Counts records [from, to) as lost, except those up to the checkpoint, which are in blocks. */
 static void note_gap(struct replay *r, uint64_t from, uint64_t to)
 {
     uint64_t ckpt_lsn = r->w->config.ckpt_lsn;
@@ -148,7 +148,8 @@ static enum sf_err scan_segment(struct replay *r, struct sf_wal_scan *scan)
     return SF_OK;
 }
 
-/* Writable if possible: see below why replay syncs. Patient, since what is not read is missed. */
+/* Opens for writing if possible, because replay syncs the file. Retries errors: records of a slot
+ * that cannot be opened are lost. */
 static enum sf_err open_slot(struct sf_dir *dir, const char *name, struct sf_file *out,
                              struct sf_why *why)
 {
@@ -201,12 +202,12 @@ static enum sf_err replay_segment(struct replay *r, const struct sf_wal_found *f
     if (scan.n_bad_pages)
         sf_wal_notice(r->w, "wal: %llu pages of %s cannot be read",
                       (unsigned long long)scan.n_bad_pages, name);
-    /* After a kill the last group may be in memory of the kernel only. It is about to count as
-     * accepted (a sender's repeat of it is recognised), so it has to be on disk. */
+    /* After a kill the last group may be only in the page cache. Replay accepts it (a repeat of the
+     * request is recognised as one), so it has to be synced. */
     has_records = scan.n_records > 0;
     if (has_records && sf_file_sync(&file, &why))
         sf_wal_notice(r->w, "wal: %s: %s", name, why.text);
-    /* A damaged segment stays until the checkpoint has passed all it can have held. */
+    /* Keep a damaged segment until the checkpoint has passed all records it may have held. */
     held_lsn = is_last || !scan.n_lost ? scan.next_lsn - 1 : limit_lsn - 1;
     if (!sf_wal_slots_add(&r->w->slots, f, SF_WAL_SLOT_HELD, held_lsn))
         err = sf_fail(r->why, SF_ERR_LIMIT, "wal: more than %d slots", SF_WAL_MAX_SLOTS);
@@ -226,7 +227,7 @@ static bool is_segment(const struct sf_wal *w, const struct sf_wal_found *f)
     return sf_wal_segment_is_known(f->state) && wal_replay_is_ours(w, f);
 }
 
-/* Slots without records of ours: spare, or beyond use. */
+/* Slots without records of this log: free for use, or damaged. */
 static void wal_replay_add_other(struct replay *r, const struct sf_wal_found *f)
 {
     char name[SF_WAL_NAME_LEN];
@@ -267,7 +268,7 @@ static void wal_replay_tell_tail(void *arg, enum sf_wal_tail_finding what, uint3
                   (unsigned long long)from, (unsigned long long)(to - 1));
 }
 
-/* Holds what was found against what must be there. */
+/* Compares the slots that were found with wal.tail. */
 static void wal_replay_read_tail(struct sf_wal *w)
 {
     struct sf_why why;
@@ -316,7 +317,7 @@ static void wal_replay_check_known(struct replay *r)
     }
 }
 
-/* Records that were synced and that no segment has any more, at the end of the log. */
+/* Records that were synced and that no segment has, at the end of the log. */
 static void wal_replay_check_end(struct replay *r)
 {
     const struct sf_wal_tail *t = &r->w->tail;
@@ -329,7 +330,7 @@ static void wal_replay_check_end(struct replay *r)
     if (r->w->has_tail && t->synced_lsn >= r->next_lsn) {
         note_gap(r, r->next_lsn, t->synced_lsn + 1);
         r->next_lsn = t->synced_lsn + 1;
-        r->stats.is_torn = false; /* not a write that was cut short: it had been synced */
+        r->stats.is_torn = false; /* not an interrupted write: the record had been synced */
     }
 }
 
@@ -363,7 +364,7 @@ static enum sf_err replay_all(struct replay *r)
         }
         limit_lsn = limit_after(w, i, &is_last);
         if (f->segment.first_lsn >= limit_lsn)
-            sf_wal_slots_add(&w->slots, f, SF_WAL_SLOT_HELD, 0); /* a later one took its place */
+            sf_wal_slots_add(&w->slots, f, SF_WAL_SLOT_HELD, 0); /* replaced by a later segment */
         else if (!is_last && limit_lsn - 1 <= ckpt_lsn)
             sf_wal_slots_add(&w->slots, f, SF_WAL_SLOT_HELD, limit_lsn - 1); /* all in blocks */
         else

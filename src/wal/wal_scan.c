@@ -5,9 +5,9 @@
 #include "base/heap.h"
 #include "base/limits.h"
 
-/* Looking for the next group may meet headers that only pretend: each costs the hash of up to
- * 16 MiB. After this many the rest of the segment is given up, so that shaped content cannot make
- * a start take minutes. */
+/* While the scan searches for the next group, it may meet bytes that look like a record header;
+ * checking each one hashes up to 16 MiB. After this many the scan gives up the rest of the segment,
+ * so that crafted content cannot delay a start by minutes. */
 enum { MAX_PRETENDERS = 64, WINDOW_LEN = 1 << 20 };
 
 void sf_wal_scan_init(struct sf_wal_scan *s, const struct sf_file *file, uint64_t len,
@@ -34,7 +34,7 @@ void sf_wal_scan_done(struct sf_wal_scan *s)
     *s = (struct sf_wal_scan){0};
 }
 
-/* One page at a time, so that a bad sector costs the records on it and no others. */
+/* Reads page by page, so that a bad sector loses only the records on it. */
 static void read_around_bad_pages(struct sf_wal_scan *s, uint64_t off, size_t len)
 {
     for (size_t at = 0; at < len; at += SF_WAL_PAGE) {
@@ -75,7 +75,7 @@ static const uint8_t *view(struct sf_wal_scan *s, uint64_t off, size_t len)
     if (sf_file_read_some(s->file, off, s->window, want, &got, NULL))
         read_around_bad_pages(s, off, want);
     else if (got < want)
-        memset(s->window + got, 0, want - got); /* the file was cut: reads as never written */
+        memset(s->window + got, 0, want - got); /* the file was truncated */
     return s->window;
 }
 
@@ -103,7 +103,7 @@ static bool is_torn_at(struct sf_wal_scan *s, uint64_t off)
 {
     struct sf_wal_record r;
     const uint8_t *p = view(s, off, SF_WAL_RECORD_HEADER_LEN);
-    /* Either field alone: a flipped bit may sit in the other. */
+    /* One matching field is enough: the other may be damaged. */
     return p && sf_wal_record_peek(p, &r) &&
            (r.tag == (uint32_t)s->segment.sequence || r.lsn == s->next_lsn);
 }

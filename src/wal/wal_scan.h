@@ -1,18 +1,18 @@
-/* wal_scan.h - reads the records of one segment in order, past damage.
+/* wal_scan.h - reads the records of one segment in order, and continues after damage.
  *
- * A record counts if tag, LSN, bounds and checksum fit. After one that does not, the scan examines
+ * A record is valid if tag, LSN, bounds and checksum match. After an invalid one, the scan examines
  * page boundaries for the next commit group. A group with the expected LSN is the normal case: the
- * zeros behind a group were skipped. A group with a later one proves that acknowledged records
- * between them are gone, since it was written after their sync: they are counted as lost and the
+ * scan skipped the padding after a group. A group with a later LSN proves that acknowledged records
+ * between them are lost, since it was written after their sync: they are counted as lost and the
  * scan continues. Without a further group the segment ends here.
  *
- * Pages the device cannot read count as damage and read as zeros. One thread. */
+ * Pages that the device cannot read count as damage and read as zeros. For use by one thread. */
 #pragma once
 #include "os/file.h"
 #include "wal/wal_record.h"
 
 struct sf_wal_scan {
-    /* Set by init; the rest is the scan's own. */
+    /* Set by init; the remaining fields are internal. */
     const struct sf_file *file; /* NULL: `mem` */
     sf_bytes mem;
     uint64_t len; /* bytes of the slot */
@@ -21,10 +21,10 @@ struct sf_wal_scan {
     bool is_trusting;   /* fuzzing: no checksums */
 
     uint64_t off, next_lsn;
-    uint64_t n_records, n_lost; /* returned; known to be missing between returned ones */
+    uint64_t n_records, n_lost; /* records returned; records known to be missing between them */
     uint64_t n_bad_pages;       /* the device refused to read them */
-    bool is_torn;               /* at the end stands a record that does not check out */
-    enum sf_err err;            /* NOMEM; everything the disk does is a finding, not an error */
+    bool is_torn;               /* the segment ends with an invalid record */
+    enum sf_err err;            /* NOMEM only; disk errors are counted above */
     uint8_t *window;            /* bytes [window_off, window_off + window_len) of the file */
     size_t window_cap, window_len;
     uint64_t window_off;
@@ -35,7 +35,7 @@ void sf_wal_scan_init(struct sf_wal_scan *s, const struct sf_file *file, uint64_
                       const struct sf_wal_segment *segment, uint64_t limit_lsn);
 void sf_wal_scan_init_mem(struct sf_wal_scan *s, sf_bytes slot,
                           const struct sf_wal_segment *segment, uint64_t limit_lsn);
-void sf_wal_scan_done(struct sf_wal_scan *s); /* a zeroed scan is fine */
+void sf_wal_scan_done(struct sf_wal_scan *s); /* a zeroed scan is allowed */
 /* The next record, borrowed until the next call. `out_n_lost` records before it are missing. False
  * at the end, or with s->err set. */
 bool sf_wal_scan_next(struct sf_wal_scan *s, struct sf_wal_record *out, uint64_t *out_n_lost);

@@ -62,8 +62,9 @@ enum sf_wal_segment_state sf_wal_segment_decode(const uint8_t page[SF_WAL_PAGE],
     bool has_copy = sf_wal_segment_decode_header(page + COPY_OFF, has_first ? &copy : out);
 
     if (has_first && has_copy) {
-        /* Different lives: power failed between the sectors when the slot was used again. Nothing
-         * of the new life is acknowledged, nothing of the old one is needed. */
+        /* Different sequences: power failed between writing the two sectors when the slot was
+         * reused. No record of the new segment is acknowledged, and the old segment is not needed
+         * any more. */
         if (copy.sequence > out->sequence)
             *out = copy;
         return SF_WAL_SEGMENT_OK;

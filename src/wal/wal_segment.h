@@ -1,4 +1,4 @@
-/* wal_segment.h - the first page of a log slot: which life of the slot this is.
+/* wal_segment.h - the first page of a log slot, which identifies the segment that it holds.
  *
  *   off  size  field
  *     0     8  "SFWAL\0\0\0"
@@ -8,16 +8,16 @@
  *    32    16  store uuid
  *    48     2  format number
  *    50     2  0
- *    52     4  length of the slot in pages of 4,096: a file that was cut shows
+ *    52     4  length of the slot in pages of 4,096, to detect a truncated file
  *    56     8  XXH3 of bytes 0-55: the segment's seed
  *
- * The same 64 bytes stand at 0 and again at 2,048, in another sector: one flipped bit must not
+ * The same 64 bytes are stored at 0 and again at 2,048, in another sector: one flipped bit must not
  * make 64 MiB of acknowledged records unreadable.
  *
- * The checksum also seeds the checksum of every record of the segment. A record left from an
- * earlier life of the slot, or bytes that a sender shaped like a record and that come to lie on a
- * page boundary, therefore never check out: the seed depends on the store's random uuid and on the
- * nanosecond of creation. */
+ * The checksum also seeds the checksum of every record of the segment. So a record left from an
+ * earlier use of the slot is invalid, and so are bytes that a sender crafted like a record and that
+ * are stored on a page boundary: the seed depends on the store's random uuid and on the nanosecond
+ * of creation. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,10 +38,10 @@ enum sf_wal_segment_state {
     SF_WAL_SEGMENT_REPAIRED, /* one of the two copies is damaged */
     SF_WAL_SEGMENT_RESTORED, /* both copies are gone; taken from wal.tail (wal/wal_tail.h) */
     SF_WAL_SEGMENT_EMPTY,    /* zeros: prepared, never used, or scrubbed */
-    SF_WAL_SEGMENT_DAMAGED,  /* neither copy checks out, or a format we do not know */
+    SF_WAL_SEGMENT_DAMAGED,  /* neither copy is valid, or the format is unknown */
 };
 
-/* The 64 bytes alone. */
+/* Encodes the 64 bytes only. */
 void sf_wal_segment_encode_header(const struct sf_wal_segment *s, uint8_t out[64]);
 bool sf_wal_segment_decode_header(const uint8_t at[64], struct sf_wal_segment *out);
 /* Fills the whole page. */

@@ -83,8 +83,8 @@ static enum sf_err try_header(struct sf_dir *dir, struct sf_wal_found *f)
     return err;
 }
 
-/* A slot whose header is not read is a slot whose records are missed, so one hiccup of the device
- * must not be enough. */
+/* Retries: if the header of a slot cannot be read, its records are lost, and one transient error of
+ * the device must not cause that. */
 static void wal_slots_read_header(struct sf_dir *dir, struct sf_wal_found *f)
 {
     f->state = SF_WAL_SEGMENT_DAMAGED;
@@ -218,7 +218,7 @@ struct sf_wal_slot *sf_wal_slots_add(struct sf_wal_slots *s, const struct sf_wal
     bool has_segment = found->segment.sequence != 0;
     if (!slot)
         return NULL;
-    /* One of another configured size is not a spare. */
+    /* A free slot with another configured size cannot be reused. */
     if (state == SF_WAL_SLOT_FREE && found->len < s->segment_len)
         state = SF_WAL_SLOT_TRASH;
     *slot = (struct sf_wal_slot){.state = state,
@@ -238,7 +238,7 @@ static struct sf_wal_slot *find_state(struct sf_wal_slots *s, enum sf_wal_slot_s
     struct sf_wal_slot *best = NULL;
     for (size_t i = 0; i < s->n_slots; i++) {
         struct sf_wal_slot *slot = &s->slots[i];
-        /* Clean ones first: then no scrub has to wait for what they would hide. */
+        /* Prefer slots with only zeros: old records in an ACTIVE slot cannot be scrubbed. */
         if (slot->state == state && (!best || slot->oldest_lsn > best->oldest_lsn))
             best = slot;
     }
@@ -279,9 +279,9 @@ static enum sf_err put_zeros(const struct sf_file *file, uint64_t len, struct sf
     return err ? err : sf_file_sync(file, why);
 }
 
-/* Past the page cache where that works: copying zeros into it cost as much as a tenth of all else a
- * span needs, and pushed out what is worth keeping. The log writes whole pages, so that it never
- * has to read one first. */
+/* Bypasses the page cache where possible: copying zeros into it cost up to a tenth of the CPU time
+ * that a span needs, and evicted useful pages. The log writes whole pages, so it never has to read
+ * a page first. */
 static enum sf_err write_zeros(const struct sf_file *file, uint64_t len, struct sf_why *why)
 {
     enum sf_err err = SF_ERR_UNSUPPORTED;
@@ -313,10 +313,10 @@ static enum sf_err prepare_file(struct sf_wal_slots *s, uint32_t number, struct 
     if (!err)
         err = sf_dir_rename(s->dir, new_name, name, why);
     if (err) {
-        (void)sf_dir_unlink(s->dir, new_name, NULL); /* half a slot only wastes the space we lack */
+        (void)sf_dir_unlink(s->dir, new_name, NULL); /* free its space */
         return err;
     }
-    err = sf_dir_sync(s->dir, "wal", why); /* else a power cut takes the name away */
+    err = sf_dir_sync(s->dir, "wal", why); /* otherwise the name may be lost in a power cut */
     if (err)
         (void)sf_dir_unlink(s->dir, name, NULL);
     return err;
@@ -329,10 +329,10 @@ static void delete_slot(struct sf_wal_slots *s, struct sf_wal_slot *slot)
     sf_wal_slots_name(slot->number, name);
     sf_mutex_unlock(&s->lock);
     err = sf_dir_unlink(s->dir, name, NULL);
-    if (!err) /* else a power cut brings back what may have been erased meanwhile */
+    if (!err) /* otherwise erased records may reappear after a power cut */
         err = sf_dir_sync(s->dir, "wal", NULL);
     sf_mutex_lock(&s->lock);
-    /* What cannot be deleted stays, unused; replay knows to ignore it. */
+    /* A slot that cannot be deleted is not used any more; replay ignores it. */
     slot->state = err ? SF_WAL_SLOT_BAD : SF_WAL_SLOT_GONE;
     slot->is_unreadable = err != SF_OK;
     sf_condvar_wake_all(&s->changed);
@@ -346,7 +346,7 @@ static void prepare_slot(struct sf_wal_slots *s)
     enum sf_err err;
 
     if (slot) {
-        /* Nothing of an entry's earlier life holds for a file of zeros. */
+        /* Reset all fields: the file now contains only zeros. */
         *slot = (struct sf_wal_slot){
             .state = SF_WAL_SLOT_BUSY, .number = unused_number(s), .oldest_lsn = UINT64_MAX};
         sf_mutex_unlock(&s->lock);
@@ -415,7 +415,7 @@ void sf_wal_slots_done(struct sf_wal_slots *s)
 
 /* --- taking and giving back --- */
 
-/* A FREE slot made ACTIVE, or NULL after an attempt to prepare one failed. */
+/* Makes a FREE slot ACTIVE; NULL if none is free and preparing one failed. */
 static struct sf_wal_slot *wait_for_free(struct sf_wal_slots *s)
 {
     struct sf_wal_slot *slot = find_state(s, SF_WAL_SLOT_FREE);
@@ -430,7 +430,7 @@ static struct sf_wal_slot *wait_for_free(struct sf_wal_slots *s)
     }
     slot->state = SF_WAL_SLOT_ACTIVE;
     slot->segment = (struct sf_wal_segment){.sequence = s->next_sequence++};
-    sf_condvar_wake_all(&s->changed); /* a new spare is wanted */
+    sf_condvar_wake_all(&s->changed); /* the preparing thread makes a new spare */
     return slot;
 }
 
@@ -471,7 +471,7 @@ void sf_wal_slots_begin(struct sf_wal_slots *s, struct sf_wal_slot *slot, uint64
     sf_mutex_unlock(&s->lock);
 }
 
-/* The slots of a burst are released one by one as the checkpoint passes them. */
+/* Keeps at most MAX_FREE slots; the others are deleted as the checkpoint passes them. */
 static void make_free(struct sf_wal_slots *s, struct sf_wal_slot *slot)
 {
     size_t n_free = 0;
@@ -519,7 +519,7 @@ void sf_wal_slots_seal(struct sf_wal_slots *s, struct sf_wal_slot *slot, uint64_
 
 void sf_wal_slots_quarantine(struct sf_wal_slots *s, struct sf_wal_slot *slot, uint64_t last_lsn)
 {
-    /* Without an acknowledged record there is nothing to keep, whatever the checkpoint says. */
+    /* If no record of the slot was acknowledged, nothing in it has to be kept. */
     bool is_needed = slot->segment.first_lsn && last_lsn >= slot->segment.first_lsn;
     wal_slots_give_back(s, slot, SF_WAL_SLOT_BAD, is_needed ? last_lsn : 0);
 }
@@ -567,7 +567,7 @@ enum sf_err sf_wal_slots_scrub(struct sf_wal_slots *s, struct sf_why *why)
             slot->oldest_lsn = UINT64_MAX;
         sf_condvar_wake_all(&s->changed);
     }
-    /* What is to be deleted holds records until it is. */
+    /* Slots to be deleted still contain records: wait until they are gone. */
     while (!err && find_state(s, SF_WAL_SLOT_TRASH) && s->thread.is_running && !s->is_stopping)
         sf_condvar_wait(&s->changed, &s->lock);
     sf_mutex_unlock(&s->lock);
@@ -622,9 +622,9 @@ size_t sf_wal_slots_needed(struct sf_wal_slots *s, const struct sf_wal_slot **ou
         if (!is_needed(s, slot))
             continue;
         for (; at > 0 && out[at - 1]->segment.sequence > slot->segment.sequence; at--) {
-            /* its place in the order */
+            /* find its position */
         }
-        if (n == cap) { /* the oldest goes */
+        if (n == cap) { /* drop the oldest */
             if (at == 0)
                 continue;
             memmove(out, out + 1, --at * sizeof(*out));

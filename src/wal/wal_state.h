@@ -1,4 +1,4 @@
-/* wal_state.h - the log's own state, shared by the files of this module and by no other code. */
+/* wal_state.h - internal state of the log, for the files of this module only. */
 #pragma once
 #include "wal/wal.h"
 #include "wal/wal_slots.h"
@@ -11,18 +11,18 @@ struct sf_wal {
     struct sf_wal_slots slots;
     struct sf_thread thread;
 
-    /* As found at open, for replay. */
+    /* The slots found at open, for replay. */
     struct sf_wal_found *found;
     size_t n_found;
     uint64_t pending_len;
-    uint64_t n_missing; /* slots that the tail knows and that are not there */
-    bool has_tail;      /* it was there, and of this store */
+    uint64_t n_missing; /* slots that are listed in wal.tail and do not exist */
+    bool has_tail;      /* wal.tail exists and belongs to this store */
 
-    /* Guards all up to the next comment. Taken under the lock of a memtable; takes nothing. Not
-     * held while the disk works or an entry's `done` is called. */
+    /* Guards all fields up to the next comment. Taken under the lock of a memtable; a leaf lock.
+     * Not held during disk writes or while an entry's `done` is called. */
     struct sf_mutex lock;
     struct sf_condvar wake, rolled;
-    struct sf_wal_entry *in_head, *in_tail; /* appended, not yet seen by the committer */
+    struct sf_wal_entry *in_head, *in_tail; /* appended, not yet taken by the committer */
     uint64_t next_lsn, synced_lsn, ckpt_lsn;
     uint64_t whole_lsn;              /* last piece of the last batch that is acknowledged */
     uint64_t followed_lsn;           /* UINT64_MAX: no follower */
@@ -34,16 +34,17 @@ struct sf_wal {
     struct sf_why fail_why;
     uint64_t n_syncs, sync_ns_sum, sync_ns_max, sync_buckets[16], n_failures;
 
-    /* Used by the committer thread alone. Work: entries taken from the queue, not acknowledged. */
+    /* Used by the committer thread only. Work list: entries taken from the queue, not
+     * acknowledged. */
     struct sf_wal_entry *work_head, *work_tail;
-    uint64_t at_lsn; /* next to be written = synced + 1 */
+    uint64_t at_lsn; /* next LSN to be written: last synced + 1 */
     struct sf_wal_slot *active;
     uint64_t active_off; /* 0: its header is not written yet */
     struct sf_wal_group *group;
     int64_t failed_since_ns;
-    struct sf_wal_tail tail; /* before the committer starts: what was found at open */
+    struct sf_wal_tail tail; /* before the committer starts: as found at open */
 };
 
-/* After replay: the committer starts, the first append gets `next_lsn`. */
+/* After replay: starts the committer; the first append gets `next_lsn`. */
 enum sf_err sf_wal_begin(struct sf_wal *w, uint64_t next_lsn, struct sf_why *why);
 void sf_wal_notice(struct sf_wal *w, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -62,7 +62,7 @@ enum sf_err sf_wal_tail_read(struct sf_dir *dir, struct sf_wal_tail *out, struct
     sf_file_close(&file);
     if (err)
         return err;
-    if (got == 0) /* made, and never written */
+    if (got == 0) /* created but never written */
         return sf_fail(why, SF_ERR_NOT_FOUND, SF_WAL_TAIL_NAME " is empty");
     has_first = wal_tail_decode(pages[0], out);
     has_second = wal_tail_decode(pages[1], &second);
@@ -97,8 +97,8 @@ void sf_wal_tail_close(struct sf_wal_tail *t)
     sf_file_close(&t->file);
 }
 
-/* The records that segment `i` must hold above the checkpoint: [*out_from, *out_to). False: none.
- */
+/* The records above the checkpoint that segment `i` must hold: [*out_from, *out_to). False:
+ * none. */
 static bool wal_tail_find_range(const struct sf_wal_tail *t, uint32_t i, uint64_t ckpt_lsn,
                                 uint64_t *out_from, uint64_t *out_to)
 {
@@ -153,7 +153,7 @@ bool sf_wal_tail_has(uint64_t sequence, const struct sf_wal_found *found, size_t
     for (size_t i = 0; i < n_found; i++) {
         if (found[i].err ||
             (sf_wal_segment_is_known(found[i].state) && found[i].segment.sequence >= sequence))
-            return true; /* an unreadable one is reported separately */
+            return true; /* an unreadable slot is reported separately */
     }
     return false;
 }

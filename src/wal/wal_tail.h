@@ -1,14 +1,15 @@
-/* wal_tail.h - what the log must hold, written down outside of it.
+/* wal_tail.h - a file outside the log that lists what the log must hold.
  *
- * A slot that is deleted, whose first page is zeroed, or whose end is zeroed looks like a log that
- * never had more: nothing inside the log can tell. So "wal.tail" in the data directory knows the
- * header of each segment that is still needed and the last LSN that was synced. It is written after
- * each group, without a sync of its own: what it says was durable before, so after a power cut it
- * may say too little and never too much. It is synced when a segment is begun and at the close.
+ * If a slot is deleted, or its first page or its end is zeroed, the log looks as if it never had
+ * these records: nothing inside the log shows the loss. So the file "wal.tail" in the data
+ * directory has the header of each segment that is still needed and the last synced LSN. It is
+ * written after each group, without a sync of its own: what it lists was durable before, so after a
+ * power cut it may list too little but never too much. It is synced when a segment is begun and at
+ * close.
  *
  *   off  size  field, of each of two pages of 4,096, which are written in turn
  *     0     8  "SFTAIL\0\0"
- *     8     8  number, grows with each write: the larger one counts
+ *     8     8  number, grows with each write: the page with the larger one is used
  *    16     8  last synced LSN
  *    24    16  store uuid
  *    40     4  number of segments, at most 56
@@ -16,7 +17,7 @@
  *    48     8  XXH3 of the page with zeros here
  *    56  n*72  segments by sequence: slot number u32, 0 u32, the first 64 bytes of the slot
  *
- * With the header of a slot whose own is gone the records can be read again. */
+ * If the header of a slot is damaged, its records can be read with the header stored here. */
 #pragma once
 #include "os/dir.h"
 #include "wal/wal_slots.h"
@@ -34,28 +35,28 @@ struct sf_wal_tail {
     uint8_t store_uuid[16];
     struct sf_wal_tail_segment segments[SF_WAL_TAIL_SEGMENTS];
     uint32_t n_segments;
-    struct sf_file file; /* open while the log is written */
+    struct sf_file file; /* open while the log is open for writing */
     bool is_failed;      /* the last write failed */
 };
 
-/* NOT_FOUND: there is none, as in a directory of an earlier version. CORRUPT: neither page checks
- * out. `file` is not opened. */
+/* NOT_FOUND: no such file, as in directories of earlier versions. CORRUPT: neither page is valid.
+ * `file` is not opened. */
 enum sf_err sf_wal_tail_read(struct sf_dir *dir, struct sf_wal_tail *out, struct sf_why *why);
-/* For writing, made when missing. What was read stays as it is. */
+/* Opens the file for writing, and creates it if missing. Fields that were read stay unchanged. */
 enum sf_err sf_wal_tail_open(struct sf_wal_tail *t, struct sf_dir *dir, struct sf_why *why);
 enum sf_err sf_wal_tail_write(struct sf_wal_tail *t, bool is_synced, struct sf_why *why);
-void sf_wal_tail_close(struct sf_wal_tail *t); /* a zeroed one is fine */
+void sf_wal_tail_close(struct sf_wal_tail *t); /* a zeroed object is allowed */
 
 enum sf_wal_tail_finding {
-    SF_WAL_TAIL_RESTORED, /* the slot's header is gone; the one written down is used */
-    SF_WAL_TAIL_MISSING,  /* no such slot, or it belongs to another segment */
+    SF_WAL_TAIL_RESTORED, /* the slot's header is damaged; the copy in wal.tail is used */
+    SF_WAL_TAIL_MISSING,  /* the slot does not exist, or belongs to another segment */
 };
-/* Compares the slots that were found (sorted again afterwards) with what must be there; `say` is
- * called for each slot that has lost its header or is not there, with the records it must hold. */
+/* Compares the slots that were found (sorted again afterwards) with wal.tail. Calls `say` for each
+ * slot that is missing or has lost its header, with the range of records it must hold. */
 void sf_wal_tail_compare(const struct sf_wal_tail *t, uint64_t ckpt_lsn, struct sf_wal_found *found,
                          size_t n_found,
                          void (*say)(void *arg, enum sf_wal_tail_finding what, uint32_t slot,
                                      uint64_t from, uint64_t to),
                          void *arg);
-/* Is the segment of this sequence, or a later one, among those found? */
+/* Was the segment with this sequence, or a later one, found? */
 bool sf_wal_tail_has(uint64_t sequence, const struct sf_wal_found *found, size_t n_found);

@@ -84,7 +84,7 @@ static enum sf_err verify_segment(struct verify *v, const struct sf_wal_found *f
     if (f->state == SF_WAL_SEGMENT_REPAIRED)
         wal_verify_find(
             v, true, "%s: one of the two copies of its header is damaged; the other is used", name);
-    /* All in blocks, or replaced by a later segment: what is left of it may be anything. */
+    /* All its records are in blocks or in a later segment: its content does not matter. */
     if (f->segment.first_lsn >= limit_lsn || (!is_last && limit_lsn - 1 <= v->ckpt_lsn))
         return SF_OK;
     if (f->segment.first_lsn > v->next_lsn)
@@ -151,7 +151,7 @@ static void wal_verify_tell_tail(void *arg, enum sf_wal_tail_finding what, uint3
                         (unsigned long long)from, (unsigned long long)(to - 1));
 }
 
-/* Of another store than the slots: what a copied folder may have. */
+/* Does wal.tail belong to the same store as the slots? It may not after a folder was copied. */
 static bool is_of_slots(const struct sf_wal_tail *t, const struct sf_wal_found *found, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -182,7 +182,7 @@ static bool wal_verify_read_tail(struct verify *v, struct sf_wal_tail *t,
     return true;
 }
 
-/* Of the last segment, in which the end of the log must be. */
+/* The name of the last segment, where the log must end. */
 static const char *wal_verify_last_name(const struct sf_wal_found *found, size_t n,
                                         char out[SF_WAL_NAME_LEN])
 {
@@ -196,7 +196,7 @@ static const char *wal_verify_last_name(const struct sf_wal_found *found, size_t
     return out;
 }
 
-/* The same against what the catalogue knows, see wal_replay.c. */
+/* Compares with what the catalogue stores about the log; see wal_replay.c. */
 static void wal_verify_check_known(struct verify *v, const struct sf_wal_known *known,
                                    bool has_tail, const struct sf_wal_found *found, size_t n)
 {
@@ -248,7 +248,7 @@ bool sf_wal_verify_find_uuid(struct sf_dir *dir, uint8_t out[16])
     bool is_found = false;
     if (sf_wal_slots_find(dir, &found, &n, NULL))
         return false;
-    for (size_t i = n; i > 0 && !is_found; i--) { /* the newest knows best */
+    for (size_t i = n; i > 0 && !is_found; i--) { /* the newest segment first */
         is_found = has_segment(&found[i - 1]);
         if (is_found)
             memcpy(out, found[i - 1].segment.store_uuid, 16);
