@@ -234,8 +234,8 @@
 #define SF_LIMIT_PARTIAL_LEN                                                                     \
     (64 * 1024) /* what one granule adds to a metrics query, above it is not kept: by() over ids \
                  */
-#define SF_LIMIT_PARTIAL_QUESTIONS                                                               \
-    128 /* metrics queries whose results are kept, the oldest go: a query that is never repeated \
+#define SF_LIMIT_PARTIAL_QUESTIONS                                                       \
+    128 /* queries whose results are kept, the oldest go: a query that is never repeated \
          */
 #define SF_LIMIT_METRICS_QUERIES 64 /* metrics queries in one expression: each reads everything */
 #define SF_LIMIT_MCP_BODY_LEN    65536 /* one message of an assistant: none needs a long one */

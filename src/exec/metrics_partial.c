@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "exec/filter_key.h"
 #include "wire/pb.h"
 
 /* ---- the query ---- */
@@ -15,42 +16,6 @@ static void add_str(struct sf_buf *out, sf_str s)
 {
     sf_buf_add_varint(out, s.len);
     sf_buf_add_str(out, s);
-}
-
-static void metrics_partial_add_attr(struct sf_buf *out, const struct sf_query_attr *a)
-{
-    sf_buf_add_u8(out, (uint8_t)a->scope);
-    sf_buf_add_u8(out, (uint8_t)a->intrinsic);
-    add_str(out, a->name);
-}
-
-static void add_expr(struct sf_buf *out, const struct sf_expr *e)
-{
-    sf_buf_add_u8(out, e ? (uint8_t)(e->kind + 1) : 0);
-    if (!e)
-        return;
-    switch (e->kind) {
-    case SF_EXPR_LITERAL: sf_metrics_count_key_add(out, e->literal); return;
-    case SF_EXPR_ATTR: metrics_partial_add_attr(out, &e->attr); return;
-    case SF_EXPR_UNARY:
-    case SF_EXPR_BINARY: break;
-    }
-    sf_buf_add_u8(out, (uint8_t)e->op);
-    add_expr(out, e->left);
-    if (e->kind == SF_EXPR_BINARY)
-        add_expr(out, e->right);
-}
-
-/* Plain ones: filters and OR. */
-static void metrics_partial_add_spanset(struct sf_buf *out, const struct sf_spanset *s)
-{
-    sf_buf_add_u8(out, (uint8_t)s->op);
-    if (s->op == SF_SPANSET_OR) {
-        metrics_partial_add_spanset(out, s->left);
-        metrics_partial_add_spanset(out, s->right);
-    } else {
-        add_expr(out, s->filter);
-    }
 }
 
 /* Functions that count alike have results alike: only what is made of them in the end differs. */
@@ -74,17 +39,17 @@ void sf_metrics_partial_question(const struct sf_metrics_count *c, struct sf_buf
         if (p->stages[i].kind != SF_STAGE_SPANSET)
             continue;
         sf_buf_add_u8(out, 1);
-        metrics_partial_add_spanset(out, p->stages[i].spanset);
+        sf_filter_key_spanset(out, p->stages[i].spanset);
     }
     sf_buf_add_u8(out, 0);
     if (sf_metrics_count_takes_attr(m->fn))
-        metrics_partial_add_attr(out, &m->attr);
+        sf_filter_key_attr(out, &m->attr);
     sf_buf_add_varint(out, m->n_by);
     for (uint32_t i = 0; i < m->n_by; i++)
-        metrics_partial_add_attr(out, &m->by[i]);
+        sf_filter_key_attr(out, &m->by[i]);
     sf_buf_add_varint(out, c->exemplars.n_max ? c->exemplars.touched.n : 0);
     for (uint32_t i = 0; c->exemplars.n_max && i < c->exemplars.touched.n; i++)
-        metrics_partial_add_attr(out, &c->exemplars.touched.attrs[i]);
+        sf_filter_key_attr(out, &c->exemplars.touched.attrs[i]);
 }
 
 /* ---- steps ---- */

@@ -319,7 +319,8 @@ static enum sf_err judge_count(void *arg, struct sf_span_columns *c, uint8_t *hi
 static enum sf_err search_count(const struct run *r, struct sf_trace_count *out)
 {
     struct counting n = {.run = r, .out = {.from_ns = UINT64_MAX, .is_close = r->is_judge_exact}};
-    struct sf_span_judge judge = {judge_count, &n, r->judge->wants_parts};
+    struct sf_span_judge judge = {
+        .judge = judge_count, .arg = &n, .wants_parts = r->judge->wants_parts};
     struct sf_span_query query = *r->query;
     struct sf_span_cursor *cursor;
     struct sf_span_rows rows;
@@ -469,7 +470,7 @@ static enum sf_err search_scan(struct run *r, struct sf_store *store, struct sf_
     if (err)
         return err;
     r->judge = judge.root ? &judge.base : &any_trace;
-    struct sf_span_judge wanted = {judge_wanted, r, true};
+    struct sf_span_judge wanted = {.judge = judge_wanted, .arg = r, .wants_parts = true};
     query.judge = s->is_wanted ? &wanted : r->judge;
     r->query = &query;
     r->is_judge_exact = judge.is_exact;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "exec/column_filter.h"
+#include "exec/filter_key.h"
 
 struct judge_node {
     struct sf_column_filter *filter; /* a leaf */
@@ -195,6 +196,26 @@ static enum sf_err exec_trace_judge(void *arg, struct sf_span_columns *c, uint8_
     return c->is_parted ? judge_both(&l, j->root, hits) : judge_node_of(&l, j->root, hits);
 }
 
+/* Filters alone, and filters joined by ||, depend on nothing but the rows of a granule. Samples may
+ * arrive later, and so may other rows of the trace. */
+static enum sf_err write_question(struct sf_trace_judge *j, const struct sf_pipeline *p,
+                                  struct sf_why *why)
+{
+    struct sf_buf text = {0};
+    sf_str copy;
+    bool is_ok;
+    if (!j->root || sf_eval_profiles(j->eval) || !sf_filter_key_has(p->stages[0].spanset))
+        return SF_OK;
+    sf_buf_add_u8(&text, SF_FILTER_KEY_SEARCH);
+    sf_filter_key_spanset(&text, p->stages[0].spanset);
+    is_ok = sf_buf_ok(&text) && sf_arena_copy(j->req, sf_buf_str(&text), &copy);
+    sf_buf_done(&text);
+    if (!is_ok)
+        return sf_no_room(why, "the query");
+    j->base.question = (sf_bytes){(const uint8_t *)copy.p, copy.len};
+    return SF_OK;
+}
+
 enum sf_err sf_trace_judge_init(struct sf_trace_judge *j, struct sf_eval *eval,
                                 const struct sf_pipeline *p, struct sf_arena *req,
                                 struct sf_why *why)
@@ -208,8 +229,9 @@ enum sf_err sf_trace_judge_init(struct sf_trace_judge *j, struct sf_eval *eval,
                   p->stages[0].spanset->op == SF_SPANSET_FILTER;
     if (j->root->is_any)
         j->root = NULL;
-    j->base = (struct sf_span_judge){exec_trace_judge, j,
-                                     sf_eval_profiles(eval) ||
-                                         (j->root && !j->root->filter && !j->root->is_or)};
-    return SF_OK;
+    j->base = (struct sf_span_judge){
+        .judge = exec_trace_judge,
+        .arg = j,
+        .wants_parts = sf_eval_profiles(eval) || (j->root && !j->root->filter && !j->root->is_or)};
+    return write_question(j, p, why);
 }

@@ -38,4 +38,8 @@ struct sf_span_judge {
     enum sf_err (*judge)(void *arg, struct sf_span_columns *c, uint8_t *hits, struct sf_why *why);
     void *arg;
     bool wants_parts; /* is_parted is worth finding out */
+    /* Bytes that say everything the decision depends on but the rows; conditions sent along follow
+     * from them. The store may then skip granules in which nothing was found before. Empty: it
+     * depends on more. */
+    sf_bytes question;
 };

@@ -112,7 +112,8 @@ static enum sf_err judge(void *arg, struct sf_span_columns *c, uint8_t *hits, st
 
 static enum sf_err do_judged_scan(struct life *f)
 {
-    static const struct sf_span_judge with_parts = {judge, NULL, true};
+    static const struct sf_span_judge with_parts = {
+        .judge = judge, .wants_parts = true, .question = {(const uint8_t *)"all", 3}};
     struct sf_span_query q = {.has_whole_traces = true,
                               .is_newest_first = true,
                               .columns = SF_COL_NAME,

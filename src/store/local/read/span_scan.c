@@ -15,6 +15,7 @@
 #include "store/local/read/conds.h"
 #include "store/local/read/doubles.h"
 #include "store/local/read/pace.h"
+#include "store/local/read/ruled_out.h"
 #include "store/local/read/run_filter.h"
 #include "store/local/read/trace_read.h"
 
@@ -62,8 +63,9 @@ struct cursor {
     uint32_t columns, limit;
     struct sf_span_judge judge; /* instead of the conditions, when it is there */
 
-    struct sf_column_read show; /* the granule being judged */
-    struct sf_parted parted;    /* when the judge wants to know, or many traces are loaded */
+    struct sf_ruled_out ruled_out; /* what earlier executions found nothing in */
+    struct sf_column_read show;    /* the granule being judged */
+    struct sf_parted parted;       /* when the judge wants to know, or many traces are loaded */
     bool has_parted;
     bool is_far_known;  /* traces in runs that `parted` did not ask are candidates already */
     bool is_far_listed; /* so are all whose runs lie further apart than SF_PARTED_GAP_NS */
@@ -232,25 +234,25 @@ static uint64_t granules_of(const struct sf_run *run)
     return run->row.n_rows / SF_LIMIT_GRANULE_ROWS + 1;
 }
 
-static enum sf_err expand_run(struct cursor *c, const struct unit *whole, struct sf_why *why)
+/* Adds the granules of the run that may hold a match. */
+static enum sf_err expand_granules(struct cursor *c, const struct unit *whole,
+                                   const struct sf_span_block_reader *reader, struct sf_why *why)
 {
-    struct sf_run *run = whole->run;
-    const struct sf_span_block_reader *reader;
     struct sf_match_memo memo = {0};
-    uint32_t n;
-    enum sf_err err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
-    if (err)
-        return err;
-    c->q->stats.n_blocks++;
-    c->n_unopened -= granules_of(run);
-    n = sf_span_block_reader_granules(reader);
+    uint32_t n = sf_span_block_reader_granules(reader);
+    enum sf_err err = SF_OK;
     for (uint32_t g = 0; !err && g < n; g++) {
         const struct sf_granule_info *info = sf_span_block_reader_granule(reader, g);
-        struct unit u = {c->is_newest_first ? info->ts_max_ns : info->ts_min_ns, run, whole->place,
-                         g};
-        bool may = false;
-        if (has_tenant(c, info->tenant) && granule_is_in_range(c, reader, g))
+        struct unit u = {c->is_newest_first ? info->ts_max_ns : info->ts_min_ns, whole->run,
+                         whole->place, g};
+        bool may = false, is_out = !has_tenant(c, info->tenant);
+        if (!is_out && granule_is_in_range(c, reader, g) &&
+            !sf_ruled_out_has(&c->ruled_out, whole->place, g)) {
             err = sf_run_filter_may_match(&c->where, reader, g, &memo, c->scratch, &may, why);
+            is_out = !may;
+        }
+        if (!err && is_out)
+            sf_ruled_out_add(&c->ruled_out, whole->place, g, n);
         if (!err && may) {
             err = push_unit(c, u, why);
             c->pace.n_all++;
@@ -258,6 +260,23 @@ static enum sf_err expand_run(struct cursor *c, const struct unit *whole, struct
             c->q->stats.n_skipped++;
         }
     }
+    return err;
+}
+
+static enum sf_err expand_run(struct cursor *c, const struct unit *whole, struct sf_why *why)
+{
+    struct sf_run *run = whole->run;
+    const struct sf_span_block_reader *reader;
+    uint32_t n_out = sf_ruled_out_all(&c->ruled_out, whole->place);
+    enum sf_err err = n_out ? SF_OK : sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
+    if (err)
+        return err;
+    c->q->stats.n_blocks++;
+    c->n_unopened -= granules_of(run);
+    c->q->stats.n_skipped += n_out;
+    if (n_out)
+        return SF_OK;
+    err = expand_granules(c, whole, reader, why);
     sf_run_leave(run);
     return err;
 }
@@ -323,6 +342,9 @@ static enum sf_err judge_granule(struct cursor *c, const struct unit *u, struct 
     err = c->judge.judge(c->judge.arg, rows, hits, why);
     if (!err && memchr(hits, 1, rows->n_traces))
         err = span_scan_add_hits(c, u, hits, why);
+    else if (!err)
+        sf_ruled_out_add(&c->ruled_out, u->place, (uint32_t)u->granule,
+                         sf_span_block_reader_granules(c->show.view.r));
     sf_column_read_close(&c->show);
     return err;
 }
@@ -618,6 +640,7 @@ static void span_scan_cursor_close(struct sf_span_cursor *base)
     struct cursor *c = (struct cursor *)base;
     if (!c)
         return;
+    sf_ruled_out_keep(&c->ruled_out);
     sf_granules_done(&c->searched);
     sf_column_read_done(&c->show);
     sf_parted_done(&c->parted);
@@ -784,6 +807,10 @@ enum sf_err sf_span_scan(struct sf_store *s, const struct sf_span_query *query,
     sf_column_read_init(&c->show, l, q);
     if (!err && c->judge.wants_parts)
         err = find_parted(c, why);
+    if (!err && c->judge.question.len && q->n_tenants == 1 &&
+        !sf_ruled_out_init(&c->ruled_out, &l->partials, c->read.snapshot, q->tenants[0],
+                           c->judge.question, &c->args))
+        err = sf_no_room(why, "the query");
     if (!err)
         err = push_runs(c, why);
     if (err) {
