@@ -1,5 +1,5 @@
-"""oracle.py - who gets which sample, slowly and from the rules as they are written (docs/api.md, "How a sample came to the
-span"), with nothing of the program's own code. {(span, grade): value} and what no span gets, of one process of a world."""
+"""oracle.py - assigns samples to spans slowly, from the rules in docs/api.md ("Match quality"), without the program's own
+code. Returns {(span, grade): value} and the value that belongs to no span, for one process of a simulated world."""
 MS = 1000000
 SLACK = MS  # a sample with a time belongs to the span it names only while that ran, 1 ms aside
 
