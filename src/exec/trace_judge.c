@@ -198,8 +198,8 @@ static enum sf_err exec_trace_judge(void *arg, struct sf_span_columns *c, uint8_
 
 /* Filters alone, and filters joined by ||, depend on nothing but the rows of a granule. Samples may
  * arrive later, and so may other rows of the trace. */
-static enum sf_err write_question(struct sf_trace_judge *j, const struct sf_pipeline *p,
-                                  struct sf_why *why)
+static enum sf_err trace_judge_write_question(struct sf_trace_judge *j, const struct sf_pipeline *p,
+                                              struct sf_why *why)
 {
     struct sf_buf text = {0};
     sf_str copy;
@@ -233,5 +233,5 @@ enum sf_err sf_trace_judge_init(struct sf_trace_judge *j, struct sf_eval *eval,
         .judge = exec_trace_judge,
         .arg = j,
         .wants_parts = sf_eval_profiles(eval) || (j->root && !j->root->filter && !j->root->is_or)};
-    return write_question(j, p, why);
+    return trace_judge_write_question(j, p, why);
 }
