@@ -388,21 +388,29 @@ TEST(keep, sets_a_damaged_verdict_aside_and_judges_once_more)
     profile_store_done(&r);
 }
 
-static void write_newer(struct profile_store *r, const char *name, const char *bytes, size_t len)
+/* A file as a later version would write it: another number, its checksum at the end. */
+static void write_newer(struct profile_store *r, const char *name, const char magic[4])
 {
     char path[400];
+    struct sf_buf bytes = {0};
     FILE *f;
+    sf_buf_add(&bytes, magic, 4);
+    sf_buf_add_u16le(&bytes, 2);
+    for (int i = 0; i < 30; i++)
+        sf_buf_add_u16le(&bytes, 0);
+    sf_buf_add_u64le(&bytes, sf_hash(bytes.p, bytes.len));
     snprintf(path, sizeof(path), "%s/%s", r->r.path, name);
     f = fopen(path, "wb");
     assert_non_null(f);
-    fwrite(bytes, 1, len, f);
+    fwrite(bytes.p, 1, bytes.len, f);
     fclose(f);
+    sf_buf_done(&bytes);
 }
 
 TEST(keep, does_not_start_with_files_of_a_later_version)
 {
     static const char *const names[] = {"verdict/pins", "verdict/rules"};
-    static const char *const heads[] = {"SFN1\2\0", "SFR1\2\0"};
+    static const char *const magics[] = {"SFN1", "SFR1"};
     struct profile_store r;
     char old[400], aside[400];
     struct sf_pin pin = {.tenant = 1, .until_ns = INT64_MAX};
@@ -413,12 +421,30 @@ TEST(keep, does_not_start_with_files_of_a_later_version)
         snprintf(old, sizeof(old), "%.200s/%s", r.r.path, names[i]);
         snprintf(aside, sizeof(aside), "%.200s/aside", r.r.path);
         assert_int_equal(rename(old, aside), 0);
-        write_newer(&r, names[i], heads[i], 6);
+        write_newer(&r, names[i], magics[i]);
         assert_int_equal(store_rig_open(&r.r), SF_ERR_UNSUPPORTED);
         assert_non_null(strstr(r.r.why.text, names[i]));
         assert_int_equal(rename(aside, old), 0);
     }
     assert_ok(store_rig_open(&r.r));
+    profile_store_done(&r);
+}
+
+/* A flipped bit of the number is damage, which stops no start. */
+TEST(keep, starts_with_a_damaged_number_of_a_format)
+{
+    static const char *const names[] = {"verdict/pins", "verdict/rules"};
+    struct profile_store r;
+    struct sf_pin pin = {.tenant = 1, .until_ns = INT64_MAX};
+    fill_an_hour(&r, SHARE);
+    for (size_t i = 0; i < 2; i++) {
+        assert_ok(r.r.store->ops->pin(r.r.store, &pin, &r.r.why));
+        store_rig_close(&r.r);
+        change_file(&r, names[i], 4, 33);
+        assert_ok(store_rig_open(&r.r));
+        assert_non_null(strstr(r.r.last_notice, names[i]));
+        assert_non_null(strstr(r.r.last_notice, "checksum: moved to orphan/"));
+    }
     profile_store_done(&r);
 }
 

@@ -44,10 +44,18 @@ static enum sf_err keep_book_read_file(struct sf_dir *dir, const char *name, str
     return err;
 }
 
+static bool keep_book_matches_sum(sf_bytes in, const char magic[4])
+{
+    return in.len >= HEAD_LEN + SUM_LEN && memcmp(in.p, magic, 4) == 0 &&
+           sf_load_u64le(in.p + in.len - SUM_LEN) == sf_hash(in.p, in.len - SUM_LEN);
+}
+
+/* A number that does not match the checksum is damage and says nothing about the version: later
+ * formats keep magic, number and checksum where they are. */
 static enum sf_err check_format(const char *name, sf_bytes in, const char magic[4],
                                 struct sf_why *why)
 {
-    if (in.len >= 6 && memcmp(in.p, magic, 4) == 0 && sf_load_u16le(in.p + 4) > FORMAT)
+    if (keep_book_matches_sum(in, magic) && sf_load_u16le(in.p + 4) > FORMAT)
         return sf_fail(why, SF_ERR_UNSUPPORTED,
                        "store: %s is of format %u, which a later version wrote; this one does not "
                        "touch the directory",
@@ -65,8 +73,7 @@ enum sf_err sf_keep_book_file_read(struct sf_dir *dir, const char *name, const c
         err = check_format(name, in, magic, why);
     if (err)
         return err;
-    if (in.len < HEAD_LEN + SUM_LEN || memcmp(in.p, magic, 4) != 0 ||
-        sf_load_u64le(in.p + in.len - SUM_LEN) != sf_hash(in.p, in.len - SUM_LEN))
+    if (!keep_book_matches_sum(in, magic))
         return sf_fail(why, SF_ERR_CORRUPT, "store: %s does not match its checksum", name);
     if (uuid && memcmp(in.p + 8, uuid, 16) != 0)
         return sf_fail(why, SF_ERR_CORRUPT, "store: %s belongs to another store", name);
