@@ -255,7 +255,9 @@ static int h2_call_read_digits(struct text t)
 static void h2_call_read_block(struct sf_h2_call *c, sf_bytes block)
 {
     static const int statuses[] = {200, 204, 206, 304, 400, 404, 500}; /* entries 8 to 14 */
-    struct hpack h = {block.p, block.p + block.len, false};
+    struct hpack h = {0};
+    if (block.len) /* an empty block has no address to count from */
+        h = (struct hpack){block.p, block.p + block.len, false};
     while (h.at < h.end && !h.is_bad) {
         uint8_t first = *h.at;
         size_t index;
