@@ -19,23 +19,29 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PER_ROUND = 200   # cycles of the kill loop at scale 1
 ROUND_S = 1200    # of one kill loop: a busy machine makes a round longer, not shorter
-DAMAGE = 0.1      # scale of the damage: a few changes to every kind of file, others in every round
+DAMAGE = 0.2      # scale of the damage: a few changes to every kind of file, others in every round
 
 
 class Sum:
     def __init__(self):
-        self.kills = self.spans = self.profiles = self.passed = self.failed = 0
+        self.kills = self.spans = self.profiles = self.samples = self.passed = self.failed = 0
+        self.damaged, self.kinds = 0, set()
 
     def add(self, said):
         for line in said.splitlines():
             self.passed += line.startswith("ok ")
             self.failed += line.startswith("not ok ")
             # "call kills" are among "kills": the server died in a file call of its own before it was killed.
-            for number, word in re.findall(r"(\d+) (?:start )?(kills|spans|profiles)\b", line) if "cycles" in line else ():
+            for number, word in re.findall(r"(\d+) (?:start )?(kills|spans|profiles|samples)\b", line) if "cycles" in line else ():
                 setattr(self, word, getattr(self, word) + int(number))
+            found = re.search(r"(\d+) damaged directories of \d+ kinds of files \((.*)\)", line)
+            if found:
+                self.damaged += int(found[1])
+                self.kinds |= set(found[2].split(", "))
 
     def line(self):
-        return f"{self.kills} kills, {self.spans} spans, {self.profiles} profiles acknowledged"
+        return (f"{self.kills} kills, {self.spans} spans and {self.samples} samples in {self.profiles} profiles acknowledged, "
+                f"{self.damaged} directories with damage to {len(self.kinds)} kinds of files")
 
 
 def copy_programs(build):
@@ -59,11 +65,11 @@ def run_test(build, name, scale, seed, total):
 def soak(args, build, total):
     end, seed = time.monotonic() + args.seconds, args.seed
     while total.kills < args.kills and time.monotonic() < end:
-        before = total.kills
+        before, begun = total.kills, time.monotonic()
         scale = min(1.0, max(0.02, (args.kills - total.kills) / PER_ROUND))
         run_test(build, "kill_loop.py", scale, seed, total)
         run_test(build, "damage_faults.py", DAMAGE, seed, total)
-        print(f"soak-store: {total.line()}", flush=True)
+        print(f"soak-store: {total.line()}; this round took {time.monotonic() - begun:.0f} s", flush=True)
         seed += 1
         if total.kills == before:
             total.failed += 1  # a loop that kills nothing would continue for ever
@@ -82,6 +88,7 @@ def main():
         copy_programs(build)
         soak(args, build, total)
     print(f"soak-store: {total.line()}")
+    print("soak-store: damaged: " + ", ".join(sorted(total.kinds)))
     print(f"{total.passed} passed, {total.failed} failed")
     return 1 if total.failed else 0
 

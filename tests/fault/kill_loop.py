@@ -167,7 +167,7 @@ class Loop:
         self.profiles = {}  # service > [profile]
         self.unanswered_profiles = []
         self.counts = {"kills": 0, "call kills": 0, "start kills": 0, "stops": 0, "lost catalogues": 0, "fsck": 0,
-                       "spans": 0, "profiles": 0, "resent": 0, "counts": 0}
+                       "spans": 0, "profiles": 0, "samples": 0, "resent": 0, "counts": 0}
         self.faults = []
         self.has_fsck = subprocess.run([rig.SPANFLAME, "fsck", "--help"], stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL, check=False).returncode == 0
@@ -214,6 +214,7 @@ class Loop:
         for p in profiles:
             self.profiles.setdefault(p.service, []).append(p)
         self.counts["profiles"] += len(profiles)
+        self.counts["samples"] += sum(sum(p.values.values()) for p in profiles) // oracle.UNIT
 
     def check_profiles(self, services, n_spans=3):
         """All samples of the services, and what `n_spans` of the newest and of all spans of each have."""

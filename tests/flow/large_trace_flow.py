@@ -6,6 +6,7 @@ import gzip
 import http.client
 import json
 import os
+import re
 import sys
 import time
 import urllib.parse
@@ -42,13 +43,28 @@ def span(i):
                 {"key": "http.url", "value": {"stringValue": f"https://shop.example.com/cart/{i}/item"}}], "status": {"code": 2 if i % 1000 == 0 else 0}}
 
 
+BIG = json.dumps({"resourceSpans": [{"resource": {"attributes": [{"key": "service.name", "value": {"stringValue": "big"}}]},
+                                     "scopeSpans": [{"spans": ["SPANS"]}]}]})
+FORM = (json.dumps(dict(span(1), parentSpanId="PARENT", spanId="ID", name="NAME", startTimeUnixNano="START", endTimeUnixNano="END",
+                        status={"code": "CODE"})).replace("%", "%%").replace('"PARENT"', '"%s"').replace('"ID"', '"%016x"')
+        .replace('"NAME"', '"op %d"').replace('"START"', '"%d"').replace('"END"', '"%d"').replace('"intValue": "1"', '"intValue": "%d"')
+        .replace("/cart/1/item", "/cart/%d/item").replace('"CODE"', "%d"))
+
+
+def request_of(first, n):
+    """Spans [first, first + n) as JSON, as json.dumps() would write them, in a tenth of its time."""
+    spans = []
+    for i in range(first, first + n):
+        start = START_S * 10**9 + i * 1000
+        spans.append(FORM % (i + 1, f"{parent_of(i) + 1:016x}" if i else "", i % 7, start, start + 500, i, i, 2 if i % 1000 == 0 else 0))
+    return BIG.replace('"SPANS"', ",".join(spans))
+
+
 def send_all():
-    resource = {"attributes": [{"key": "service.name", "value": {"stringValue": "big"}}]}
+    assert json.loads(request_of(1000, 1))["resourceSpans"][0]["scopeSpans"][0]["spans"] == [span(1000)]
     pieces = list(range(0, N, PIECE))
     for at in pieces[::2] + pieces[1::2]:  # late spans are no worse than others
-        body = json.dumps({"resourceSpans": [{"resource": resource,
-                                              "scopeSpans": [{"spans": [span(i) for i in range(at, at + PIECE)]}]}]})
-        answer = server.post("/v1/traces", body, JSON)
+        answer = server.post("/v1/traces", request_of(at, PIECE), JSON)
         assert answer.status == 200 and "reject" not in answer.text, answer.text
         if at % (PIECE * 6) == 0:
             assert server.post("/api/v1/flush", b"", "application/json").status == 200
@@ -102,10 +118,9 @@ def check_doors():
     for path, key in (("/api/traces/", "batches"), ("/api/v2/traces/", "trace")):
         answer = get(path + TRACE)
         assert answer.status == 200 and answer.body.count(b'"spanId"') == N and "PARTIAL" not in answer.text[-200:]
-        assert key in json.loads(answer.body)
+        assert answer.text.startswith('{"%s":' % key) if IS_SHORT else key in json.loads(answer.body)
     whole = get("/api/v2/traces/" + TRACE, {"Accept": "application/protobuf"}).body
-    ids = {first(s, 2) for n, r in fields(first(whole, 1)) if n == 1 for m, sc in fields(r) if m == 2
-           for k, s in fields(sc) if k == 2}
+    ids = set(re.findall(b"\n\x10" + re.escape(bytes.fromhex(TRACE)) + b"\x12\x08(.{8})", first(whole, 1), re.S))
     assert len(ids) == N and first(whole, 3) is None, len(ids)
 
 
@@ -202,11 +217,8 @@ def test_all_of_that_stays_within_the_memory_budget():
 def test_a_view_of_a_trace_beyond_a_querys_memory_is_partial_and_says_so():
     n = 30_000 if IS_SHORT else 60_000
     with Server(config=f"limits:\n  query_memory: {8 if IS_SHORT else 16}MB\n") as s:
-        resource = {"attributes": [{"key": "service.name", "value": {"stringValue": "big"}}]}
         for at in range(0, n, PIECE):
-            body = json.dumps({"resourceSpans": [{"resource": resource,
-                                                  "scopeSpans": [{"spans": [span(i) for i in range(at, at + PIECE)]}]}]})
-            assert s.post("/v1/traces", body, JSON).status == 200
+            assert s.post("/v1/traces", request_of(at, PIECE), JSON).status == 200
         for path in ("/api/traces/", "/jaeger/api/traces/", "/api/v3/traces/"):
             answer = s.get(path + TRACE, timeout=120)
             assert answer.status == 200 and "limits.query_memory" in answer.headers["x-spanflame-partial"], (path, answer.text[:200])
