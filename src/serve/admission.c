@@ -45,7 +45,7 @@ void sf_admission_begin(struct sf_admission *a, struct sf_call *call, struct sf_
                                .has_services = quota && sf_quota_has_services(quota, call->tenant)};
 }
 
-/* Is the service over? Remembers the first that is. */
+/* Whether the service is over a rate. Remembers the first such service for the answer. */
 static bool admission_is_over(struct sf_admission *a, sf_str service, bool has_spans)
 {
     struct sf_quota_refusal refusal;
@@ -57,7 +57,7 @@ static bool admission_is_over(struct sf_admission *a, sf_str service, bool has_s
     return true;
 }
 
-/* The name is copied: what it was read from may go before it is charged. False: no space. */
+/* Copies the name, because the request may be freed before the charge. False: no memory. */
 static bool admission_add(struct sf_admission *a, sf_str service, uint64_t n)
 {
     struct sf_admission_service s = {.n = n};
@@ -119,7 +119,7 @@ bool sf_admission_add_profile(struct sf_admission *a, const struct sf_profile_ba
     for (uint32_t i = 0; i < p->n_series; i++) {
         if (admission_is_over(a, p->series[i].service, false))
             return false;
-        if (counts) /* a full arena makes a request free of charge, not impossible */
+        if (counts) /* when the arena is full, the request is accepted without being charged */
             (void)admission_add(a, p->series[i].service, counts[i]);
     }
     return true;
@@ -137,7 +137,8 @@ void sf_admission_charge(struct sf_admission *a, uint64_t n_spans, uint64_t plai
         return;
     a->len = a->n_over ? admission_part_of(plain_len, a->n_kept, a->n_kept + a->n_over) : plain_len;
     sf_quota_charge(quota, a->call->tenant, SF_STR_NONE, n_spans, a->len, a->now_ns);
-    for (uint32_t i = 0; i < a->n; i++) /* bytes by spans, or samples: nothing else is known */
+    for (uint32_t i = 0; i < a->n; i++) /* each service's part of the bytes is estimated from its
+                                         * spans or samples */
         sf_quota_charge(quota, a->call->tenant, a->list[i].name, a->list[i].n,
                         admission_part_of(a->len, a->list[i].n, a->n_kept), a->now_ns);
 }

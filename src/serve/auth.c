@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 
-/* The token of `Authorization: Bearer`, of HTTP basic (as password) or of the further header; in
- * `room`, which is empty, when it had to be decoded. False: there is none. */
+/* The token of `Authorization: Bearer`, of HTTP basic (as password) or of the configured header. A
+ * decoded token is stored in `room`, which begins empty. False: no token. */
 static bool auth_token(const struct sf_request *r, sf_str header, struct sf_buf *room, sf_str *out)
 {
     sf_str auth = sf_request_header(r, SF_STR("authorization"));
@@ -51,8 +51,8 @@ bool sf_auth_is_signed_in(const struct sf_service *s, const struct sf_request *r
            sf_request_header(r, s->auth.user_header).len > 0;
 }
 
-/* A proxy replaces the header a client sent. One that adds to it would leave the client's word
- * standing in front. */
+/* The proxy must replace the user header that a client sent: if it appended its own, the client's
+ * would come first and be used. */
 static enum sf_err grant_user(const struct sf_service *s, const struct sf_request *r,
                               struct sf_grant *out, struct sf_why *why)
 {

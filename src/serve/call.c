@@ -7,7 +7,7 @@
 #include "os/clock.h"
 #include "serve/router.h"
 
-/* For people, when code in the answer has no names yet. */
+/* Adds a note when code in the answer has no function names yet. */
 static void say_naming(const struct sf_call *call)
 {
     if (call->naming.n_pending && !call->is_answer_begun && call->response->status < 300)
@@ -38,7 +38,7 @@ void sf_call_finish(struct sf_call *call)
     int64_t ns = sf_clock_mono_ns() - call->started_ns;
     int status = r->status;
     if (call->form == SF_FORM_GRPC ||
-        call->form == SF_FORM_GRPC_WEB) /* on the wire it is always 200; count what it means */
+        call->form == SF_FORM_GRPC_WEB) /* the HTTP status is always 200: count the gRPC status */
         status = sf_router_http_of_grpc(r->grpc_status);
     sf_counters_request(counters, sf_router_place(call->route), sf_router_label(call->route),
                         status, ns > 0 ? (uint64_t)ns : 0);
@@ -85,7 +85,7 @@ bool sf_call_fail(struct sf_call *call, enum sf_err err, const struct sf_why *wh
         sf_service_say(call->service, SF_SAY_ERROR, "serve: %s: %s", sf_router_label(call->route),
                        why && why->text[0] ? why->text : sf_err_name(err));
     if (err == SF_ERR_UNSUPPORTED && !(call->route && call->route->is_otlp)) {
-        /* Not a body we cannot read but a query we cannot answer. */
+        /* The body is readable, but the query is not supported. */
         struct sf_outcome outcome = {501, SF_GRPC_UNIMPLEMENTED, 0};
         sf_status_answer(call->response, call->form, outcome, why ? why->text : "unsupported");
         return true;
@@ -150,7 +150,7 @@ enum sf_err sf_call_query(struct sf_call *call, struct sf_worker *worker, uint32
     if (!err) {
         out->naming = &call->naming;
         out->unread = &call->unread;
-        /* Queries that are cut off at their deadline may still show what they have. */
+        /* A query that is cut off at its deadline may still write what it has found. */
         worker->until_ns = out->deadline_ns + call->service->query_ns / 4;
         worker->cancel = out->cancel;
     }

@@ -5,11 +5,11 @@
 #pragma once
 #include "serve/call.h"
 
-/* Is the content type one we read? Otherwise the answer is filled: 415. */
+/* Whether the content type is supported. If not, the answer is filled: 415. */
 bool sf_connect_admit(struct sf_call *call);
 bool sf_connect_is_json(const struct sf_call *call);
-/* The query's bytes without their compression, at most `max_len` of them; in `req`. */
+/* The decompressed request body, at most `max_len` bytes, in `req`. */
 enum sf_err sf_connect_body(struct sf_call *call, size_t max_len, struct sf_arena *req, sf_str *out,
                             struct sf_why *why);
-/* 200 in the form of the query; the body is the whole message already. */
+/* Sets 200 and the content type of the request; the body already contains the whole message. */
 void sf_connect_ok(struct sf_call *call);

@@ -9,9 +9,9 @@
 #define SF_GRPC_WEB_TYPE "application/grpc-web+proto"
 
 bool sf_grpc_web_is(const struct sf_request *r);
-/* From the body to the one message in it, and how that is compressed. INPUT, UNSUPPORTED. */
+/* Finds the single message in the body and its compression. INPUT, UNSUPPORTED. */
 enum sf_err sf_grpc_web_message(const struct sf_request *r, sf_str *io_body, enum sf_coding *out,
                                 struct sf_why *why);
-/* The answer's body, a bare message, becomes frames: the message (when it went well) and the
- * trailers of what grpc_status and grpc_message say. */
+/* Turns the answer's body, a bare message, into frames: the message (on success) and the trailers
+ * with grpc_status and grpc_message. */
 void sf_grpc_web_frame(struct sf_response *r);

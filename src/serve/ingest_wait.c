@@ -38,7 +38,8 @@ enum sf_ingest_wait sf_ingest_wait(struct sf_call *call)
     bool is_spans = sf_ingest_wait_is_spans(call->route), is_brief;
     enum sf_pressure level = store_pressure(s, &is_brief);
     int64_t most_ms = is_spans ? SF_LIMIT_SPANS_WAIT_MS : SF_LIMIT_PROFILES_WAIT_MS;
-    /* A profile that waits keeps its detail; spans are not touched before their own level. */
+    /* A waiting profile keeps its detail rows; load shedding affects spans only at a higher
+     * level. */
     if (!is_brief || call->has_large_turn || is_stopping(s) ||
         level < (is_spans ? SF_PRESSURE_SPANS : SF_PRESSURE_BASELINE))
         return SF_INGEST_WAIT_OVER;

@@ -7,7 +7,8 @@
 #include "join/keep_judge.h"
 #include "os/clock.h"
 
-static const int64_t JUDGE_NS = 600 * SF_NS_PER_S; /* of one hour; longer: it is kept whole */
+static const int64_t JUDGE_NS = 600 * SF_NS_PER_S; /* time limit for one hour of data; when it is
+                                                    * exceeded, all its detail is kept */
 
 static void keep_hours_say(struct sf_service *s, const struct sf_verdict *v,
                            const struct sf_unread *unread)
@@ -24,7 +25,7 @@ static void keep_hours_say(struct sf_service *s, const struct sf_verdict *v,
                    v->n_kept, v->head.version, whole);
 }
 
-/* False: nothing is due, or it has to wait. */
+/* False: no hour is due, or it has to wait. */
 static bool judge_next(struct sf_service *s, struct sf_worker *worker, struct sf_arena *scratch,
                        int64_t now_ns, const atomic_bool *is_stopping)
 {

@@ -3,7 +3,7 @@
 #include "base/limits.h"
 #include "intake/redact.h"
 
-enum { ROOM = 8 * SF_LIMIT_PARAM_LEN }; /* replacements are longer than short secrets */
+enum { ROOM = 8 * SF_LIMIT_PARAM_LEN }; /* a replacement may be longer than the secret */
 
 enum sf_err sf_kept_text_clean(const struct sf_service *s, struct sf_arena *req, const char *key,
                                sf_str *io, struct sf_why *why)

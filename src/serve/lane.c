@@ -11,28 +11,30 @@
 #include "serve/call.h"
 
 enum { MAX_AFTER_S = 60, MEAN_OF = 4 };
-static const int64_t LOOK_NS = 50 * SF_NS_PER_MS; /* there is no signal when a caller disconnects */
+static const int64_t LOOK_NS = 50 * SF_NS_PER_MS; /* disconnected callers are found by polling at
+                                                   * this interval */
 
 struct party { /* a tenant, or a client of one */
     uint64_t key;
-    uint32_t tenant; /* of a client: its place */
+    uint32_t tenant; /* of a client: index of its tenant */
     uint32_t n_waiting, n_running;
-    uint64_t served_at; /* the lane's count when it was last served, or came */
-    int64_t mean_ns;    /* of a client: what its calls took lately; 0: not known */
+    uint64_t served_at; /* value of the lane's counter when it was last served or first came */
+    int64_t mean_ns;    /* of a client: recent mean duration of its calls; 0: not known */
     struct sf_call *first, *last;
 };
 
 struct sf_lane {
-    struct sf_mutex lock; /* guards all below; takes nothing */
+    struct sf_mutex lock; /* guards all below; no other lock is taken while it is held */
     struct sf_condvar has_work;
     size_t cap, client_cap, n;
-    uint32_t client_threads; /* of one client at once */
+    uint32_t client_threads; /* threads that one client may use at once */
     int64_t wait_ns;
     uint64_t n_served;
     bool is_closed;
-    bool is_large_taken, has_large_waiter; /* a call holds much memory; another waits for that */
+    bool is_large_taken, has_large_waiter; /* a call holds much memory; another call waits for it to
+                                            * end */
     struct sf_condvar large_passed;
-    /* Those that wait or run; others are free places, with a key of 0. */
+    /* Those with waiting or running calls; a key of 0 marks a free place. */
     struct party *tenants, *clients;
     uint32_t n_tenants, n_clients, n_places;
 };
@@ -82,7 +84,7 @@ void sf_lane_serve(struct sf_lane *l, unsigned n_threads, int64_t wait_ns)
 
 /* ---- clients in the lane ---- */
 
-/* The party of that key, or a free place for it; NULL: there is none. */
+/* Finds the party with that key, or takes a free place for it; NULL: none is free. */
 static struct party *place_party(struct sf_lane *l, struct party *list, uint32_t *n, uint64_t key,
                                  uint32_t tenant)
 {
@@ -102,7 +104,7 @@ static struct party *place_party(struct sf_lane *l, struct party *list, uint32_t
 
 static uint64_t lane_key_of(uint64_t hash)
 {
-    return hash ? hash : 1; /* 0 is a free place */
+    return hash ? hash : 1; /* 0 marks a free place */
 }
 
 static struct party *lane_client_of(struct sf_lane *l, struct sf_lane_client who)
@@ -165,7 +167,7 @@ static bool is_left(const struct sf_call *call)
     return call->ex && atomic_load(sf_exchange_cancel(call->ex));
 }
 
-/* The first of its calls whose client disconnected: no thread waits for its answer. */
+/* Removes the client's first waiting call whose connection is closed. */
 static struct sf_call *cut_left(struct party *c)
 {
     struct sf_call *before = NULL, *at = c->first;
@@ -208,8 +210,8 @@ static unsigned seconds_of(int64_t ns)
     return s < 1 ? 1 : s > MAX_AFTER_S ? (unsigned)MAX_AFTER_S : (unsigned)s;
 }
 
-/* Until the client's own calls are done, if no other client came in between. Those it left are
- * answered in no time. */
+/* Minimum wait of the client's next call: until its own calls are done, if no other client came in
+ * between. Calls of closed connections cost nothing. */
 static int64_t least_wait_ns(const struct sf_lane *l, const struct party *c)
 {
     return (int64_t)count_present(c) * (c->mean_ns / (int64_t)l->client_threads);
@@ -278,7 +280,7 @@ static enum sf_err lane_give(struct sf_lane *l, struct sf_call *call, struct sf_
         sf_condvar_wake_one(&l->has_work);
     }
     forget_idle(l, c);
-    for (uint32_t i = l->n_clients; err && i-- > 0;) /* one may have lost its only call */
+    for (uint32_t i = l->n_clients; err && i-- > 0;) /* a client may have lost its only call */
         forget_idle(l, &l->clients[i]);
     return err;
 }
@@ -306,7 +308,8 @@ static bool is_next(const struct sf_lane *l, const struct party *a, const struct
                                   : is_before(&l->tenants[a->tenant], &l->tenants[b->tenant]);
 }
 
-/* NULL: none waits that may run. A closed lane empties as fast as it can. */
+/* Chooses the client to serve next; NULL: no waiting call may run. Limits do not apply once the
+ * lane is closed. */
 static struct party *next_client(struct sf_lane *l)
 {
     struct party *next = NULL;

@@ -41,7 +41,8 @@ enum sf_large_turn sf_large_turn_take(struct sf_call *call)
     return turn;
 }
 
-/* The next in the queue, which has the turn now; NULL: no thread waits and the turn is free. */
+/* Gives the turn to the oldest parked call and returns it; NULL: none is parked and the turn is
+ * free. */
 static struct sf_call *take_parked(struct sf_large_turns *t)
 {
     struct sf_call *call;
@@ -58,10 +59,10 @@ static struct sf_call *take_parked(struct sf_large_turns *t)
     return call;
 }
 
-/* False: it was answered instead, and the turn is free for the one after it. */
+/* False: the call was answered instead; the caller gives the turn to the next one. */
 static bool is_resumed(struct sf_call *call)
 {
-    if (atomic_load(sf_exchange_cancel(call->ex))) { /* no thread waits for the answer any more */
+    if (atomic_load(sf_exchange_cancel(call->ex))) { /* the client has disconnected */
         sf_call_fail(call, SF_ERR_CANCELLED, NULL);
     } else {
         call->has_large_turn = true;
@@ -80,7 +81,7 @@ void sf_large_turn_pass(struct sf_call *call)
     if (!call->has_large_turn)
         return;
     call->has_large_turn = false;
-    sf_memory_give_back(); /* before the next one takes as much again */
+    sf_memory_give_back(); /* before the next body takes as much again */
     do {
         next = take_parked(t);
     } while (next && !is_resumed(next));

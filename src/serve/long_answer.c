@@ -8,7 +8,7 @@ enum { KEEP_LEN = 8 << 20, PIECE_LEN = 128 << 10 };
 
 static const int64_t PATIENCE_NS = 20 * SF_NS_PER_S;
 
-/* Room for the next piece; the client is given up when it has not made any for a while. */
+/* Waits until the next piece fits; gives up a client that has read nothing for a while. */
 static enum sf_err wait_for_room(struct sf_call *call)
 {
     int64_t until_ns = sf_clock_mono_ns() + PATIENCE_NS;
@@ -28,8 +28,8 @@ static enum sf_err send_slice(struct sf_call *call, struct sf_buf *slice)
     return err;
 }
 
-/* In slices, also what was kept at first: on its way to the socket a message is copied more than
- * once. */
+/* Sends in slices, also the first, longer part: a message is copied more than once on its way to
+ * the socket. */
 static enum sf_err send_piece(void *arg, struct sf_buf *b)
 {
     struct sf_call *call = arg;
@@ -48,7 +48,7 @@ static enum sf_err send_piece(void *arg, struct sf_buf *b)
         err = slice.err ? slice.err : send_slice(call, &slice);
     }
     sf_buf_done(&slice);
-    if (b->cap > 4 * (size_t)PIECE_LEN) { /* what was kept at first is not needed for pieces */
+    if (b->cap > 4 * (size_t)PIECE_LEN) { /* the large first buffer is not needed for pieces */
         sf_buf_done(b);
         *b = rest;
     }
@@ -60,7 +60,7 @@ static enum sf_err send_piece(void *arg, struct sf_buf *b)
 void sf_long_answer_begin(struct sf_call *call, const struct sf_query_ctx *q)
 {
     struct sf_buf *b = &call->response->body;
-    (void)q; /* its time is for finding the answer; the request's is for reading it */
+    (void)q; /* q's deadline limits the search; the request's limits sending the answer */
     call->answer_until_ns = call->request->deadline_ns;
     b->spill = send_piece;
     b->spill_arg = call;

@@ -1,14 +1,16 @@
-/* long_answer.h - an answer that goes out while it is written.
+/* long_answer.h - an answer that is sent while it is written.
  *
  * A trace of a hundred thousand spans is 80 MB of JSON. Of such an answer only the beginning is
- * kept in memory: from some length on it is sent piece by piece, compressed if the client queried
- * for that. What a client does not read at once waits in a file. Only when files hold too much the
- * thread waits: then a client that reads nothing for a while, or does not come to the end in the
- * request's time, is given up, and the answer ends broken instead of short. */
+ * kept in memory: from some length on it is sent piece by piece, compressed if the client accepts
+ * that. Parts that the client does not read at once wait in a file. Only when these files hold too
+ * much does the thread wait; a client that then reads nothing for a while, or is not done within
+ * the request's time limit, is given up, and the connection is closed with an error, so that the
+ * answer does not look complete. */
 #pragma once
 #include "serve/call.h"
 
-/* Before the body is written; status, type and headers must be set. `q` is the call's. */
+/* To be called before the body is written; status, type and headers must be set. `q` is the
+ * call's. */
 void sf_long_answer_begin(struct sf_call *call, const struct sf_query_ctx *q);
-/* After it: whatever is left goes out. True, as handlers end. */
+/* To be called after it: sends the rest. Returns true, so that a handler may end with it. */
 bool sf_long_answer_end(struct sf_call *call);

@@ -30,7 +30,7 @@ static sf_str without_port(sf_str authority)
     return sf_str_find_char(authority, ':', &at) ? sf_str_part(authority, 0, at) : authority;
 }
 
-/* No name ends in a label of digits, so no domain can look like this. */
+/* No top-level domain consists of digits, so no domain name looks like an IPv4 address. */
 static bool is_ipv4(sf_str host)
 {
     unsigned n = 0;
@@ -75,7 +75,8 @@ bool sf_origin_is_our_host(const struct sf_service *s, const struct sf_request *
         return true;
     if (is_ipv4(host) || origin_is_ipv6(host))
         return true;
-    /* A dot at the end makes a name absolute: a top-level domain has an owner. */
+    /* A dot at the end makes a name absolute: a single label is then a top-level domain, which
+     * somebody owns. */
     bool is_absolute = host.len > 1 && host.p[host.len - 1] == '.';
     if (is_absolute)
         host.len--;
@@ -89,8 +90,8 @@ bool sf_origin_is_our_host(const struct sf_service *s, const struct sf_request *
 
 /* ---- whose page it is ---- */
 
-/* "https://web:80" is of the authority "web:80". Which scheme it was only a proxy in front of us
- * knows. */
+/* The origin "https://web:80" belongs to the authority "web:80". The scheme is not compared: a
+ * proxy in front of the server may use another. */
 static bool is_own_origin(const struct sf_request *r, sf_str origin)
 {
     size_t at;
@@ -103,7 +104,8 @@ bool sf_origin_is_foreign(const struct sf_service *s, const struct sf_request *r
     sf_str site = sf_request_header(r, SF_STR("sec-fetch-site"));
     sf_str origin = sf_request_header(r, SF_STR("origin"));
     if (sf_str_eq(site, SF_STR("same-origin")) || sf_str_eq(site, SF_STR("none")))
-        return false; /* a page of ours, or the address bar; scripts cannot set this header */
+        return false; /* our own page, or an address typed by the user; scripts cannot set this
+                       * header */
     if (origin.len && sf_cors_has(s, origin))
         return false;
     return site.len > 0 || (origin.len > 0 && !is_own_origin(r, origin));

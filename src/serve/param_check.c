@@ -6,7 +6,7 @@ enum { MAX_KNOWN = 64 };
 
 struct known {
     sf_str names[MAX_KNOWN];
-    sf_str words[MAX_KNOWN]; /* "json|text": its values; empty: the call judges them */
+    sf_str words[MAX_KNOWN]; /* "json|text": the allowed values; empty: the handler checks them */
     bool can_repeat[MAX_KNOWN];
     size_t n;
 };
@@ -27,7 +27,7 @@ static void param_check_read_known(const char *text, struct known *out)
     }
 }
 
-/* Bytes it is decoded to: at least 1/3 of what was sent. */
+/* Length after decoding: at least 1/3 of the encoded length. */
 static size_t decoded_len(sf_str val)
 {
     size_t len = val.len;
@@ -67,7 +67,7 @@ static bool param_check_is_word(sf_str words, sf_str val)
     return false;
 }
 
-/* Decodes to `room`. */
+/* Decodes the value into `room`. */
 static enum sf_err check_value(const struct known *known, size_t place, sf_str val,
                                struct sf_buf *room, struct sf_why *why)
 {
@@ -98,7 +98,7 @@ struct checking {
     uint64_t seen, n_unknown;
 };
 
-/* Of a call in the shape of others. */
+/* Checks a parameter of a call of a compatible API. */
 static enum sf_err check_foreign(struct checking *x, sf_str name, bool is_name, struct sf_why *why)
 {
     if (is_name && param_check_find_known(&x->refused, name) < x->refused.n)
@@ -135,7 +135,8 @@ static enum sf_err check_one(struct checking *x, sf_str pair, struct sf_why *why
     if (val.len == 0 && !route->is_loose)
         return sf_fail(why, SF_ERR_INPUT, "the parameter %.*s is empty%s; leave it out, or give it",
                        SF_STR_ARG(name), has_value ? "" : " (there is no =)");
-    return check_value(known, place, val, room, why); /* the name was a view of the space */
+    return check_value(known, place, val, room, why); /* reuses `room`, so `name` is no longer
+                                                       * valid */
 }
 
 enum sf_err sf_param_check(const struct sf_request *r, const struct sf_route *route,

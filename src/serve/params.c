@@ -112,7 +112,7 @@ bool sf_params_parse_duration(sf_str text, int64_t *out_ns)
 {
     struct sf_lexer lexer = {.text = text, .line = 1};
     struct sf_token token;
-    /* Numbers need no arena; nothing else may reach the lexer. */
+    /* Numbers need no arena; no other text may reach the lexer. */
     if (text.len == 0 || text.p[0] < '0' || text.p[0] > '9' ||
         sf_lexer_next(&lexer, &token, NULL) || lexer.at != text.len)
         return false;

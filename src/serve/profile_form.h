@@ -1,4 +1,4 @@
-/* profile_form.h - the forms in which a profile is given out: drawings, files, JSON. */
+/* profile_form.h - the output formats of a profile: drawings, files, JSON. */
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"
@@ -7,13 +7,13 @@
 
 struct sf_profile_form {
     const char *name, *content_type;
-    int as;          /* the writer's business */
+    int as;          /* for the writer only */
     bool is_grouped; /* by function */
     bool is_packed;  /* compressed already */
 };
 
-/* A browser (is_page) gets "flamegraph" as a drawing of its own. INPUT names the forms there are.
- */
+/* Finds a format by name. A browser (is_page) gets "flamegraph" as an SVG. INPUT lists the
+ * formats. */
 enum sf_err sf_profile_form_find(sf_str name, bool is_page, const struct sf_profile_form **out,
                                  struct sf_why *why);
 /* May group the view's tree in place. LIMIT or NOMEM. */

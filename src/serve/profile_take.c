@@ -22,8 +22,8 @@ sf_str sf_profile_take_peer(const struct sf_call *call)
     return len ? sf_str_part(text, 0, len - 1) : text;
 }
 
-/* Some clients set a content encoding for what is gzip anyway: honour both, the header and what
- * lies below it. */
+/* Some clients set a content encoding for what is gzip anyway: decompress by the header first, then
+ * by the content. */
 static enum sf_err profile_take_unwrap(struct sf_profile_take *t, struct bodies *b,
                                        struct sf_why *why)
 {
@@ -119,8 +119,8 @@ static bool profile_take_give_to_store(struct sf_profile_take *t, struct sf_stor
     return sf_call_fail(call, err, &why);
 }
 
-/* Services that are over their rates: no answer to a profile says which of several were left out,
- * so all of it is refused. True: the answer is filled. */
+/* Services that are over their rates: the answer to a profile upload cannot say which of several
+ * were left out, so the whole upload is refused. True: the answer is filled. */
 static bool profile_take_refuse_services(struct sf_profile_take *t, struct sf_admission *admission)
 {
     sf_admission_begin(admission, t->call, &t->worker->arena);
@@ -158,7 +158,8 @@ static void tell_shed(struct sf_profile_take *t)
                  (unsigned long long)(shed->n_baseline + shed->n_other));
 }
 
-/* A service that is new, and a tenant that has all its series: for the rest of the hour. */
+/* Refuses a new service of a tenant that has reached its limit of series, for the rest of the
+ * hour. */
 static void refuse_series(struct sf_profile_take *t)
 {
     const struct sf_service *s = t->call->service;
@@ -184,7 +185,8 @@ bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker,
     struct sf_admission admission = {0};
     enum sf_large_turn turn = SF_LARGE_TURN_MINE;
     enum sf_err err = SF_OK;
-    if (!sf_admission_check_tenant(call, false)) { /* others were taken in since its headers came */
+    if (!sf_admission_check_tenant(call, false)) { /* other requests may have used up the rate since
+                                                    * the headers were checked */
         sf_large_turn_pass(call);
         return true;
     }

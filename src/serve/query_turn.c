@@ -5,8 +5,8 @@
 #include "os/clock.h"
 #include "os/memory.h"
 
-/* Of 256, as the lines of the store's budget. With the turn SURE is there whatever the store holds;
- * more is only while the whole process stays within its memory. */
+/* Memory limits in 256ths of the server's memory, the unit of the store's budget. A query with the
+ * turn may always hold SURE; more only while the whole process stays within its memory. */
 enum {
     SHARES = 256,
     POOL = 40,
@@ -36,7 +36,7 @@ static bool query_turn_take_turn(void *arg)
     return !sf_lane_take_large(worker->turns, false, 0, NULL, NULL);
 }
 
-/* Memory that is not in use at the moment: an idle store leaves much. */
+/* Allows memory that is unused at the moment: an idle store leaves much of it. */
 static bool query_turn_take_spare(void *arg)
 {
     const struct sf_worker *worker = arg;
@@ -57,21 +57,22 @@ static enum sf_err wait_for_turn(struct sf_call *call, struct sf_worker *worker,
                                        : sf_lane_take_large(worker->turns, true, deadline_ns,
                                                             sf_exchange_cancel(call->ex), why);
     worker->is_large = worker->is_large || !err;
-    return err == SF_ERR_DEADLINE ? SF_ERR_BUSY : err; /* it has not begun: ask again */
+    return err == SF_ERR_DEADLINE ? SF_ERR_BUSY : err; /* the query has not begun: the client may
+                                                        * retry */
 }
 
 static void pass_turn(struct sf_worker *worker)
 {
     if (!worker->is_large)
         return;
-    sf_memory_give_back(); /* before the next one takes as much again */
+    sf_memory_give_back(); /* before the next query allocates as much again */
     sf_lane_pass_large(worker->turns);
     worker->is_large = false;
 }
 
 /* ---- one attempt ---- */
 
-struct answer { /* what was there before the handler began */
+struct answer { /* state of the response before the handler began */
     uint32_t n_headers;
     size_t text_len, max_len;
 };
@@ -90,7 +91,7 @@ static void clear_answer(struct sf_response *r, const struct answer *before)
     r->is_uncompressible = r->is_framed = false;
 }
 
-/* The least that any of the tenants allows; 0: none reports it. */
+/* The smallest limit of all the tenants; 0: none has one. */
 static size_t tenants_cap(const struct sf_service *s, sf_str tenants)
 {
     uint64_t least = 0;
@@ -140,7 +141,8 @@ static bool query_turn_fail(struct sf_call *call, const struct answer *before, e
     if (!sf_exchange_has_streamed(call->ex))
         clear_answer(call->response, before);
     else if (!call->request->is_grpc)
-        call->response->is_broken = true; /* its status has left already */
+        call->response->is_broken = true; /* the status was sent already, so the answer is
+                                           * aborted */
     return sf_call_fail(call, err, why);
 }
 
@@ -212,7 +214,7 @@ static bool run_read(struct sf_call *call, struct sf_worker *worker)
                                         : true;
 }
 
-/* What changes something cannot begin again: it waits for its turn before it begins. */
+/* A handler that changes data cannot be run twice: it takes the turn before it begins. */
 static bool run_change(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_why why;
@@ -229,7 +231,7 @@ void sf_query_turn_run(struct sf_call *call, struct sf_worker *worker)
     bool is_read = call->route->scope == SF_MAY_READ;
     if (is_read ? run_read(call, worker) : run_change(call, worker))
         sf_call_finish(call);
-    sf_arena_release(&worker->arena); /* a large one is not kept for the next large query */
+    sf_arena_release(&worker->arena); /* do not keep a large arena for the next query */
     pass_turn(worker);
 }
 

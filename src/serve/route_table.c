@@ -49,7 +49,7 @@
 
 /* ---- queries that look like one about a single thing ---- */
 
-/* "{}" is what some clients write for no filter. */
+/* Some clients send "{}" for no filter. */
 static bool route_table_has_filter(const struct sf_call *call)
 {
     struct sf_buf text = {.max = SF_LIMIT_PARAM_LEN};
@@ -79,7 +79,7 @@ static bool has_no_trace(const struct sf_call *call)
     ROUTE(SF_METHOD_GET, path, SF_MAY_READ, SF_CLASS_QUERY, false, false, true, handler)
 #define POINT(path, handler) \
     ROUTE(SF_METHOD_GET, path, SF_MAY_READ, SF_CLASS_POINT, false, false, true, handler)
-/* What there is to ask for; with a filter it is a search. */
+/* Lists of names and values; with a filter they are searches. */
 #define TAGS(p, handler, names) \
     {.method = SF_METHOD_GET, .path = p, .scope = SF_MAY_READ, .class = SF_CLASS_POINT, \
      .has_tenant = true, .handle = handler, .reads = names, .is_wide = route_table_has_filter}
@@ -91,35 +91,35 @@ static bool has_no_trace(const struct sf_call *call)
     ROUTE(SF_METHOD_POST, SF_OTLP_PACKAGE name, SF_MAY_WRITE, SF_CLASS_INGEST, true, true, true, handler)
 #define TEMPO(name, handler) \
     ROUTE(SF_METHOD_POST, SF_TEMPO_PACKAGE name, SF_MAY_READ, SF_CLASS_QUERY, true, false, true, handler)
-/* The same for calls in the shapes of others: parameters they read, and those they refuse. */
+/* The same for calls of compatible APIs: the parameters they read, and those they refuse. */
 #define ASK(p, c, handler, names, refused) \
     {.method = SF_METHOD_GET, .path = p, .scope = SF_MAY_READ, .class = c, \
      .has_tenant = true, .handle = handler, .reads = names, .refuses = refused}
-/* Connect, and gRPC. */
+/* A call over Connect, and the same over gRPC. */
 #define CONNECT(path, scope, class, handler) \
     ROUTE(SF_METHOD_POST, path, scope, class, false, false, true, handler), \
     ROUTE(SF_METHOD_POST, path, scope, class, true, false, true, handler)
 #define QUERIER(name, handler) CONNECT(SF_QUERIER_PACKAGE name, SF_MAY_READ, SF_CLASS_QUERY, handler)
 #define QUERIER_POINT(name, handler) \
     CONNECT(SF_QUERIER_PACKAGE name, SF_MAY_READ, SF_CLASS_POINT, handler)
-/* Our own calls, with the parameters they know. */
+/* Our own calls, with their known parameters. */
 #define OWN_OF(c, p, handler, names) \
     {.method = SF_METHOD_GET, .path = p, .scope = SF_MAY_READ, .class = c, \
      .has_tenant = true, .handle = handler, .params = names}
 #define OWN(p, handler, names) OWN_OF(SF_CLASS_QUERY, p, handler, names)
 #define OWN_POINT(p, handler, names) OWN_OF(SF_CLASS_POINT, p, handler, names)
-/* Of all tenants together. */
+/* Calls about all tenants together. */
 #define STORE(p, handler, names) \
     {.method = SF_METHOD_GET, .path = p, .scope = SF_MAY_ADMIN, .class = SF_CLASS_QUERY, \
      .handle = handler, .params = names}
 #define OWN_SPAN(p, handler, names) \
     {.method = SF_METHOD_GET, .path = p, .scope = SF_MAY_READ, .class = SF_CLASS_POINT, \
      .has_tenant = true, .handle = handler, .params = names, .is_wide = has_no_trace}
-/* The same for those whose addresses people copy from elsewhere. */
+/* The same for calls whose URLs users copy from elsewhere. */
 #define LOOSE(m, p, s, c, handler, names) \
     {.method = m, .path = p, .scope = s, .class = c, .has_tenant = true, .handle = handler, \
      .params = names, .is_loose = true}
-/* Those that change something. */
+/* Calls that change data. */
 #define CHANGE(m, p, tenant, json, handler, names) \
     {.method = m, .path = p, .scope = SF_MAY_ADMIN, .class = SF_CLASS_QUERY, .has_tenant = tenant, \
      .handle = handler, .params = names, .needs_json = json}
@@ -128,8 +128,8 @@ static bool has_no_trace(const struct sf_call *call)
      .has_tenant = true, .handle = handler, .params = names, .needs_json = json}
 #define ADHOC_PACKAGE "/adhocprofiles.v1.AdHocProfileService/"
 #define RULES_PACKAGE "/settings.v1.RecordingRulesService/"
-/* Tempo's: which of its blocks are queried, and which part of a trace is returned. `mode` chooses
- * between its old and its new data; one store has both, and answers in every mode. */
+/* Tempo's parameters that select its blocks and the part of a trace. `mode` selects recent or older
+ * data in Tempo; this store has both and gives the same answer in every mode. */
 #define BLOCK_PARAMS "blockStart blockEnd blockID"
 #define PART_PARAMS \
     "q keep_hierarchy match_depth ancestor_depth span_pruning span_pruning_group_by " \

@@ -74,10 +74,10 @@ static bool path_matches(const char *pattern, sf_str path, sf_str *out_arg)
 }
 
 struct match {
-    const struct sf_route *route; /* path and method fit */
+    const struct sf_route *route; /* path and method match */
     sf_str arg;
     bool has_path;
-    char methods[64]; /* that the path takes: "GET, HEAD" */
+    char methods[64]; /* methods allowed for the path: "GET, HEAD" */
 };
 
 static void add_method(struct match *m, const char *method)
@@ -108,7 +108,8 @@ static struct match find_route(const struct sf_request *r)
     return m;
 }
 
-/* The path that was probably meant: an extra slash, a missing signal path, a typing error. */
+/* The path that was probably intended: without an extra slash, a missing signal path, a typing
+ * error. */
 static const char *nearest_path(sf_str path)
 {
     const char *best = NULL;
@@ -117,7 +118,7 @@ static const char *nearest_path(sf_str path)
         path.len--;
     for (size_t i = 0; i < sf_n_routes && path.len <= 64; i++) {
         size_t d = sf_str_distance(path, sf_str_from(sf_routes[i].path));
-        bool is_page = !sf_routes[i].path[1]; /* "/" is close to every short path */
+        bool is_page = !sf_routes[i].path[1]; /* "/" is similar to every short path */
         if (!sf_routes[i].is_grpc && !is_page && d < best_distance) {
             best = sf_routes[i].path;
             best_distance = d;
@@ -207,7 +208,7 @@ static bool refuse_path(struct sf_call *call)
                          nearest ? "; did you mean " : "", nearest ? nearest : "");
 }
 
-/* A second between two: strangers must not fill the log. */
+/* At most one warning a second: unauthenticated clients must not fill the log. */
 static bool may_warn(struct sf_service *s)
 {
     int64_t now_ns = sf_clock_mono_ns(), last_ns = atomic_load(&s->warned_ns);
@@ -215,7 +216,7 @@ static bool may_warn(struct sf_service *s)
            atomic_compare_exchange_strong(&s->warned_ns, &last_ns, now_ns);
 }
 
-/* Without the port: the same peer again is the same line, which the log counts. */
+/* The host without the port, so that the log can merge repeated lines of one peer. */
 static sf_str router_host_of(const char *peer)
 {
     sf_str text = sf_str_from(peer ? peer : "?");
@@ -251,9 +252,9 @@ static bool admit_path(struct sf_call *call)
     return true;
 }
 
-/* Where no token is requested, a browser's word is all that stands between a page of anybody and
- * the data; a page of a rebound name could also write a proxy's header. A token a page cannot know;
- * behind TLS the certificate has settled the name. */
+/* Checks the Host header against DNS rebinding. Not needed with a token, which a foreign page does
+ * not have (but a header set by a proxy is not a token), nor with TLS, where the certificate has
+ * confirmed the name. */
 static bool admit_host(struct sf_call *call)
 {
     struct sf_service *s = call->service;
@@ -275,8 +276,8 @@ static bool admit_host(struct sf_call *call)
                          SF_STR_ARG(host));
 }
 
-/* A page may be shown and linked to from everywhere; what changes or reads data may not be
- * requested by a page of another origin, whatever credentials the browser adds. */
+/* The page may be shown in and linked from any site; calls that read or change data are refused
+ * when a page of another origin makes them, whatever credentials the browser adds. */
 static bool admit_page(struct sf_call *call)
 {
     if (call->route->scope == 0 || !sf_origin_is_foreign(call->service, call->request))
@@ -370,7 +371,7 @@ static bool admit_params(struct sf_call *call)
                                  "%s", why.text);
 }
 
-/* A token bound to one tenant need not say which. */
+/* A token bound to one tenant needs no tenant header. */
 static bool take_tenant(struct sf_call *call, const struct sf_grant *grant)
 {
     sf_str header = sf_request_header(call->request, SF_STR("x-scope-orgid"));
@@ -435,9 +436,9 @@ static struct sf_lane *lane_of(const struct sf_call *call)
     }
 }
 
-/* Profiles go before spans; of these, half at first: the others keep the disk busy while senders
- * back off. What waits for memory is admitted, and refused later if there was none. Detail is left
- * out further in, where samples are known. */
+/* Refuses profiles before spans, and only half of the spans at first: the other half keeps the disk
+ * busy while senders back off. A request that may wait for memory is admitted, and refused later if
+ * there is still none. Detail is dropped later, when samples are decoded. */
 static bool admit_under_load(struct sf_call *call)
 {
     struct sf_service *s = call->service;
@@ -555,7 +556,7 @@ void sf_router_on_request(void *arg, struct sf_exchange *ex)
         wait_in_lane(lane, call);
     } else if (!queue) {
         sf_router_run(ex, NULL);
-    } else if (sf_queue_give(queue, ex)) { /* others came while its body did */
+    } else if (sf_queue_give(queue, ex)) { /* the queue filled up while the body was read */
         if (call->route->class == SF_CLASS_INGEST)
             sf_service_count_shed(arg, call->tenant,
                                   sf_ingest_wait_is_spans(call->route) ? SF_SHED_SPANS
@@ -598,9 +599,10 @@ void sf_router_on_refuse(void *arg, const struct sf_request *request, struct sf_
     bool is_otlp = m.route ? m.route->is_otlp : sf_str_starts(request->path, SF_STR("/v1"));
     enum sf_error_form form = m.route ? form_of_route(request, m.route) : form_of(request, is_otlp);
     if (outcome.http == 413 && (form == SF_FORM_CONNECT || form == SF_FORM_GRPC_WEB))
-        outcome.grpc = SF_GRPC_INVALID_ARGUMENT; /* there "exhausted" is 429: come back later */
+        outcome.grpc = SF_GRPC_INVALID_ARGUMENT; /* in these protocols "resource exhausted" means
+                                                  * 429, retry later */
     sf_status_answer(response, form, outcome, reason);
-    if (outcome.http == 413) { /* others were counted when they reached us, or will be */
+    if (outcome.http == 413) { /* other faults are counted elsewhere */
         sf_counters_add(s->counters, SF_COUNT_REJECT_TOO_LARGE, 1);
         sf_counters_request(s->counters, sf_router_place(m.route), sf_router_label(m.route), 413,
                             0);
@@ -620,7 +622,7 @@ void sf_router_run(struct sf_exchange *ex, struct sf_worker *worker)
         sf_call_finish(call);
 }
 
-/* False: no thread waits for the answer any more, or it would come too late; it is filled. */
+/* False: the client has disconnected, or the deadline is over; the answer is filled. */
 static bool router_is_in_time(struct sf_call *call)
 {
     struct sf_why why;
@@ -633,7 +635,7 @@ static bool router_is_in_time(struct sf_call *call)
     return !sf_call_fail(call, SF_ERR_DEADLINE, &why);
 }
 
-/* Escaped, an answer may be several times as long as what it is made of. */
+/* Escaping can make an answer several times as long as its data. */
 static size_t max_answer_len(const struct sf_service *s)
 {
     enum { LEAST_LEN = 32 << 20 };

@@ -65,7 +65,8 @@ const char *sf_service_unready(struct sf_service *s, char room[200])
 enum sf_pressure sf_service_pressure(struct sf_service *s)
 {
     struct sf_store *store = atomic_load(&s->store);
-    /* Full, it refuses by itself; until then it is not a reason to refuse spans. */
+    /* The fill of the queue alone is not a reason to refuse spans; a full queue refuses by
+     * itself. */
     enum sf_pressure queue = sf_pressure_min(
         sf_pressure_of_fill(sf_queue_depth(s->ingest), SF_LIMIT_INGEST_QUEUE),
         SF_PRESSURE_PROFILES);

@@ -16,7 +16,7 @@ static const struct sf_outcome table[SF_ERR_N] = {
     [SF_ERR_NOT_FOUND] = {404, SF_GRPC_NOT_FOUND, 0},
     [SF_ERR_DEADLINE] = {504, SF_GRPC_DEADLINE_EXCEEDED, 0},
     [SF_ERR_CANCELLED] = {499, SF_GRPC_CANCELLED, 0},
-    /* The sender still has what we could not keep: it shall come back, not drop it. */
+    /* The sender still has the data that could not be stored: it should retry, not drop it. */
     [SF_ERR_IO] = {503, SF_GRPC_UNAVAILABLE, 5},
     [SF_ERR_CORRUPT] = {500, SF_GRPC_INTERNAL, 0},
     [SF_ERR_NOMEM] = {503, SF_GRPC_UNAVAILABLE, 5},
@@ -25,7 +25,7 @@ static const struct sf_outcome table[SF_ERR_N] = {
 
 const struct sf_outcome sf_status_unauthenticated = {401, SF_GRPC_UNAUTHENTICATED, 0};
 const struct sf_outcome sf_status_denied = {403, SF_GRPC_PERMISSION_DENIED, 0};
-/* Another status would let a client try the same again. */
+/* With another status, a client might retry the same request. */
 const struct sf_outcome sf_status_misdirected = {421, SF_GRPC_PERMISSION_DENIED, 0};
 const struct sf_outcome sf_status_no_route = {404, SF_GRPC_UNIMPLEMENTED, 0};
 const struct sf_outcome sf_status_bad_method = {405, SF_GRPC_UNIMPLEMENTED, 0};
@@ -110,7 +110,7 @@ void sf_status_answer(struct sf_response *r, enum sf_error_form form, struct sf_
         r->content_type = "application/json";
         w = sf_json_writer_init(&r->body);
         sf_json_write_object(&w);
-        /* Upstream's /ingest calls a body that is too large an argument that will not do. */
+        /* Pyroscope's /ingest answers a body that is too large with "invalid argument". */
         grpc = form == SF_FORM_PYROSCOPE && status.http == 413 ? SF_GRPC_INVALID_ARGUMENT
                                                                : status.grpc;
         sf_json_write_key_str(&w, SF_STR("code"),

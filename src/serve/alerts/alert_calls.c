@@ -19,14 +19,15 @@
 #include "wire/time_text.h"
 
 enum {
-    REASONS = 20,  /* sentences of one trial: each costs what a query does */
-    WINDOWS = 1000 /* of a trial, by one query */
+    REASONS = 20,  /* explanations in one trial: each costs as much as a query */
+    WINDOWS = 1000 /* windows of a trial that one query evaluates */
 };
-static const int64_t MOST_NS = 10 * SF_NS_PER_S; /* of a trial by minutes, without a limit */
+static const int64_t MOST_NS = 10 * SF_NS_PER_S; /* time limit of a minute-by-minute trial when none
+                                                  * is given */
 
 static bool alert_calls_is_ours(const struct sf_call *call, sf_str tenant)
 {
-    sf_str rest = call->tenant, one; /* reads may name several: a|b */
+    sf_str rest = call->tenant, one; /* a read request may name several tenants: a|b */
     while (sf_str_split_next(&rest, '|', &one)) {
         if (sf_str_eq(one, tenant))
             return true;
@@ -39,7 +40,8 @@ static bool is_our_rule(const struct sf_call *call, const struct sf_alert_rule *
     return rule->is_each || alert_calls_is_ours(call, rule->tenant);
 }
 
-/* Of a rule for each tenant: with the first of the call's that is watched. */
+/* For a rule that runs per tenant: its health for the first of the call's tenants that is
+ * watched. */
 static struct sf_alert_health alert_calls_health_of(struct sf_alerts *a, size_t index,
                                                     const struct sf_call *call)
 {
@@ -77,7 +79,7 @@ static void alert_calls_add_time(struct sf_buf *out, int64_t ns)
     sf_time_text_add(out, (uint64_t)ns);
 }
 
-/* Labels and why, which hold names from telemetry: for a terminal. */
+/* Appends labels and explanation, escaped for a terminal: they contain names from telemetry. */
 static void alert_calls_add_names(const struct sf_alert *a, struct sf_buf *out)
 {
     sf_buf_add_u8(out, '{');
@@ -267,13 +269,14 @@ struct trial {
     int64_t from_ns, to_ns, step_ns;
     size_t n_moments, n_unknown; /* evaluations, and those that failed */
     struct sf_alert_book book;
-    struct sf_buf fired; /* JSON or text of alerts that are over */
+    struct sf_buf fired; /* JSON or text of the alerts that have resolved */
     size_t n_fired, n_reasons;
     bool is_text;
-    struct sf_watch *watch; /* of a rule of that kind: what it has read so far */
-    int64_t stop_ns;        /* monotonic: it ends there, and reports it; 0: with the query */
-    int64_t last_ns;        /* the last moment that was judged */
-    bool is_by_windows;     /* of TRACEQL: one window after the other, by one query for many */
+    struct sf_watch *watch; /* for a rule of kind WATCH: the data read so far */
+    int64_t stop_ns;        /* monotonic time at which the trial stops and reports that; 0: at the
+                             * query's deadline */
+    int64_t last_ns;        /* last evaluated time */
+    bool is_by_windows;     /* for a TraceQL rule: evaluate consecutive windows, many per query */
 };
 
 static void alert_calls_tell(struct trial *t, const struct sf_alert *a)
@@ -318,7 +321,7 @@ static void alert_calls_tell(struct trial *t, const struct sf_alert *a)
     t->n_fired++;
 }
 
-/* Of alerts that begin to fire, up to a number of them. */
+/* Explains alerts that begin to fire, up to REASONS of them. */
 static void alert_calls_give_reasons(struct trial *t, const struct sf_alert_ask *ask,
                                      struct sf_query_ctx *q)
 {
@@ -338,7 +341,7 @@ static void alert_calls_give_reasons(struct trial *t, const struct sf_alert_ask 
     *q->req = before;
 }
 
-/* One moment later. */
+/* Evaluates the rule once at the given time. */
 static enum sf_err alert_calls_step(struct trial *t, const struct sf_alert_ask *ask,
                                     struct sf_query_ctx *q, const struct sf_alert_value *values,
                                     size_t n, struct sf_why *why)
@@ -372,7 +375,7 @@ static struct sf_alert_ask ask_of(const struct sf_call *call, const struct trial
     };
 }
 
-/* Up to WINDOWS moments by one query. */
+/* Evaluates up to WINDOWS times with one query. */
 static enum sf_err run_windows(struct sf_call *call, struct sf_worker *worker, struct trial *t,
                                struct sf_query_ctx *q, struct sf_arena *scratch, struct sf_why *why)
 {
@@ -430,7 +433,7 @@ static enum sf_err run_moments(struct sf_call *call, struct sf_worker *worker, s
             break;
         err = sf_alert_eval(&ask, q, &values, &n, why);
         if (t->watch && err == SF_ERR_CANCELLED && !(q->cancel && atomic_load(q->cancel))) {
-            /* the hours before are still being read */
+            /* the history before this time is still being read */
             at_ns -= t->step_ns;
             continue;
         }
@@ -510,7 +513,7 @@ static enum sf_err alert_calls_prepare(struct sf_call *call, struct sf_worker *w
     if (!t->rule)
         return sf_fail(why, SF_ERR_NOT_FOUND, "there is no rule \"%.*s\"",
                        SF_STR_ARG(sf_str_part(name, 0, 60)));
-    /* A comparison or a breakdown costs what ten queries do. */
+    /* A comparison or a breakdown costs as much as ten queries. */
     t->step_ns = (t->to_ns - t->from_ns) / (t->rule->kind >= SF_ALERT_CHANGE
                                                 ? SF_LIMIT_ALERT_MOMENTS / 10 - 1
                                                 : SF_LIMIT_ALERT_MOMENTS - 1) +
@@ -518,8 +521,9 @@ static enum sf_err alert_calls_prepare(struct sf_call *call, struct sf_worker *w
     if (t->step_ns < rules->interval_ns)
         t->step_ns = rules->interval_ns;
     if (t->rule->kind == SF_ALERT_WATCH)
-        t->step_ns = SF_NS_PER_MIN; /* it goes by minutes, as far as time is left */
-    /* Moments that are further apart than a window is long would leave some of the past out. */
+        t->step_ns = SF_NS_PER_MIN; /* such a rule is evaluated every minute, while time is left */
+    /* If evaluations were further apart than the window is long, some data would not be
+     * evaluated. */
     t->is_by_windows = t->rule->kind == SF_ALERT_TRACEQL && t->step_ns > t->rule->window_ns &&
                        (t->to_ns - t->from_ns) / t->rule->window_ns < SF_LIMIT_ALERT_WINDOWS;
     if (t->is_by_windows) {
@@ -527,7 +531,8 @@ static enum sf_err alert_calls_prepare(struct sf_call *call, struct sf_worker *w
         t->from_ns = (t->from_ns / t->step_ns + 1) * t->step_ns;
         return SF_OK;
     }
-    t->from_ns += (t->to_ns - t->from_ns) % t->step_ns; /* the last one is the end */
+    t->from_ns += (t->to_ns - t->from_ns) % t->step_ns; /* align so that the last evaluation is at
+                                                         * the end */
     return SF_OK;
 }
 

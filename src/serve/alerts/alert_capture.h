@@ -3,8 +3,8 @@
 #include "alert/alert_book.h"
 #include "serve/service.h"
 
-/* Asks the collectors of the rule's service, or of the alert's, for it, and notes it in the log of
- * changes. NOT_FOUND: none of them polls, or the service is not known. */
+/* Requests a profile from the collectors of the rule's service, or of the alert's, and records that
+ * in the log of changes. NOT_FOUND: none of them polls, or the service is not known. */
 enum sf_err sf_alert_capture(struct sf_service *s, const struct sf_alert_rule *rule,
                              const struct sf_alert *alert, int64_t now_ns, uint64_t *out_id,
                              struct sf_why *why);

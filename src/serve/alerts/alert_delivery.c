@@ -10,7 +10,7 @@
 #include "serve/kept_text.h"
 
 static const int64_t RETRY_NS = 5 * SF_NS_PER_S, PIECE_NS = SF_NS_PER_S / 4;
-/* Bodies that are under way: with more of it, the next request waits for the end of one. */
+/* Limit for the bodies of unanswered requests; above it, the next request waits for an answer. */
 static const size_t BODIES_MAX = (size_t)32 << 20;
 
 struct post { /* a receiver, and the request to it */
@@ -19,14 +19,14 @@ struct post { /* a receiver, and the request to it */
     struct sf_alert_post request;
     struct sf_buf body;
     size_t n;        /* alerts in it */
-    uint64_t change; /* that it tells of */
+    uint64_t change; /* number of the last change in the body */
     bool is_under_way;
 };
 
 struct sf_alert_delivery { /* of its thread */
     struct sf_service *service;
     struct sf_fetches *fetches;
-    struct sf_alert_rules *rules; /* shared: whose receivers these are */
+    struct sf_alert_rules *rules; /* shared; the rules that name these receivers */
     struct post posts[SF_LIMIT_ALERT_RECEIVERS];
     size_t n;
 };
@@ -53,8 +53,8 @@ void sf_alert_delivery_free(struct sf_alert_delivery *d)
     sf_heap_free(d);
 }
 
-/* The receivers of `rules`, a share that it takes. A receiver that existed before keeps its state.
- * Nothing is under way. */
+/* Lists the receivers of `rules`, a shared reference that this takes. A receiver that existed
+ * before keeps its state. No request may be unanswered. */
 static void list_receivers(struct sf_alert_delivery *d, struct sf_alert_rules *rules)
 {
     struct sf_alert_receiver old[SF_LIMIT_ALERT_RECEIVERS];
@@ -102,7 +102,7 @@ static void answered(void *arg, enum sf_err err, const struct sf_why *why)
     p->to.last_ns = sf_clock_mono_ns();
 }
 
-/* What it has to learn, if that is anything. */
+/* Writes the body if changes are due for this receiver; false if not. */
 static bool alert_delivery_write_body(struct post *p, struct sf_alerts *a, int64_t now_ns)
 {
     struct sf_alert_sending sending = {&a->book, p->all->rules, now_ns, sf_clock_mono_ns()};
@@ -134,8 +134,8 @@ static void alert_delivery_start(struct post *p, struct sf_alerts *a, int64_t no
         answered(p, err, &why);
 }
 
-/* True: receivers are those of the rules that hold. When other rules came, what is under way ends
- * first, within its time. */
+/* True: the receivers are those of the current rules. After new rules came, open requests end
+ * first, at the latest by their timeout. */
 static bool is_current(struct sf_alert_delivery *d, struct sf_alerts *a)
 {
     struct sf_alert_rules *rules = NULL;

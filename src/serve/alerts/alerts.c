@@ -18,10 +18,15 @@
 #include "serve/alerts/alerts_private.h"
 #include "serve/query_turn.h"
 
-enum { FILE_MAX = 256 << 20, REASONS = 20 }; /* of alerts of one rule that begin at once */
+enum {
+    FILE_MAX = 256 << 20,
+    REASONS = 20
+}; /* REASONS: alerts of one rule that are explained when
+    * they fire at once */
 static const char state_file[] = "alerts", history_file[] = "alert_history",
                   silence_file[] = "silences";
-static const int64_t EACH_NS = 5 * SF_NS_PER_S; /* of a pass, for all tenants */
+static const int64_t EACH_NS = 5 * SF_NS_PER_S; /* time of one pass for the rules that run per
+                                                 * tenant */
 
 /* ---- open and close ---- */
 
@@ -34,7 +39,7 @@ static void clear_health(struct sf_alerts *a)
             .value = NAN};
 }
 
-/* One of the three files; `read` takes its text. */
+/* Loads one of the three files; `read` parses its text. */
 static enum sf_err alerts_load(struct sf_alerts *a, const char *name,
                                enum sf_err (*read)(struct sf_alerts *a, sf_str text,
                                                    struct sf_why *why),
@@ -147,8 +152,8 @@ static void take_next(struct sf_alerts *a)
 
 /* ---- one rule ---- */
 
-/* One that is over stays as it was when it was last true. One whose silence ends while it fires is
- * news to receivers. */
+/* Resolved alerts keep their last mark. An alert whose silence ends while it fires is sent to
+ * receivers. */
 static void mark_silenced(struct sf_alerts *a, int64_t now_ns)
 {
     for (size_t i = 0; i < a->book.n; i++) {
@@ -179,8 +184,8 @@ struct pass {
     int64_t now_ns;
 };
 
-/* What is missing or little may be so because this server was away: not judged until it has been
- * here for the whole window. */
+/* Missing or low values may be missing because the server was down: they are not judged until it
+ * has run for a whole window. */
 static bool is_too_early(const struct pass *p, const struct sf_alert_rule *rule)
 {
     return rule->test != SF_ALERT_ABOVE && p->now_ns - p->alerts->started_ns < rule->window_ns;
@@ -198,7 +203,7 @@ static bool has_just_fired(struct sf_alerts *a, const struct sf_alert_rule *rule
     return has;
 }
 
-/* A pin that fails is not a fault of the rule: the alert fires all the same. */
+/* A failed pin is not a fault of the rule: the alert still fires. */
 static void pin_evidence(struct pass *p, const struct sf_alert_ask *ask, struct sf_query_ctx *q)
 {
     struct sf_why why = {0};
@@ -215,8 +220,8 @@ static void pin_evidence(struct pass *p, const struct sf_alert_ask *ask, struct 
                        SF_STR_ARG(sf_str_part(ask->rule->name, 0, 60)), why.text);
 }
 
-/* Those of the rule that begin to fire now; what cannot be captured is stated and changes nothing.
- */
+/* Captures profiles for the rule's alerts that begin to fire now; a failed capture is logged and
+ * has no other effect. */
 static void capture_now(struct pass *p, const struct sf_alert_rule *rule)
 {
     struct sf_alert *begun[SF_LIMIT_ALERT_PINS];
@@ -246,13 +251,13 @@ static void capture_now(struct pass *p, const struct sf_alert_rule *rule)
     }
 }
 
-/* The result is not trustworthy then. */
+/* True: the query was ended early, so its result is not used. */
 static bool is_cut_short(const struct sf_worker *worker)
 {
     return worker->account.is_late || worker->account.is_put_off || worker->account.is_over;
 }
 
-/* Once, when an alert begins to fire: it may cost more than the rule. */
+/* Runs once per alert, when it begins to fire, because it may cost more than the rule. */
 static void alerts_give_reasons(struct pass *p, struct sf_alert_ask *ask, struct sf_query_ctx *q)
 {
     struct sf_alerts *a = p->alerts;
@@ -311,9 +316,10 @@ static enum sf_err alerts_judge(struct pass *p, const struct sf_alert_rule *rule
         err = sf_fail(why, SF_ERR_BUSY, "the query was ended before its time");
     if (err)
         return err;
-    paused = sf_account_pause(); /* the book is not a query's */
+    paused = sf_account_pause(); /* the book outlives the query: do not charge its memory to the
+                                  * query */
     sf_mutex_lock(&a->lock);
-    /* What is watched minute by minute leaves out those that could not be read. */
+    /* A WATCH rule leaves out the minutes that could not be read, so its result is not partial. */
     err = sf_alert_book_step(&a->book, rule, values, n, is_partial && rule->kind != SF_ALERT_WATCH,
                              p->now_ns, why);
     sf_mutex_unlock(&a->lock);
@@ -328,7 +334,7 @@ static enum sf_err alerts_judge(struct pass *p, const struct sf_alert_rule *rule
     return SF_OK;
 }
 
-/* CANCELLED: nothing was judged. */
+/* CANCELLED: nothing was evaluated. */
 static enum sf_err alerts_evaluate(struct pass *p, const struct sf_alert_rule *rule, size_t index)
 {
     struct sf_alerts *a = p->alerts;
@@ -380,8 +386,8 @@ static enum sf_err alerts_evaluate(struct pass *p, const struct sf_alert_rule *r
     return err;
 }
 
-/* Rules for each tenant: one tenant after the other, and those that time is not left for are the
- * next pass's first. */
+/* Evaluates the rules that run per tenant, tenant by tenant; when the time is used up, the next
+ * pass begins with the remaining ones. */
 static void evaluate_each(struct pass *p)
 {
     struct sf_alerts *a = p->alerts;
@@ -406,7 +412,7 @@ static void evaluate_each(struct pass *p)
             rule.is_each = false;
             rule.names_tenant = true;
             if (alerts_evaluate(p, &rule, k) == SF_ERR_CANCELLED)
-                break; /* its past is still being read */
+                break; /* the tenant's history is still being read */
         }
         if (sf_clock_mono_ns() > until_ns)
             break;
@@ -480,7 +486,8 @@ void sf_alerts_run(struct sf_service *s, struct sf_worker *worker, int64_t now_n
         alerts_save(&p);
         save_history(&p);
     }
-    sf_mutex_lock(&a->lock); /* a silence holds at once, and from the first moment after a start */
+    sf_mutex_lock(&a->lock); /* apply silences now, also before the first evaluation after a
+                              * start */
     alerts_publish(a, now_ns);
     sf_mutex_unlock(&a->lock);
 }

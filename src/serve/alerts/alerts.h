@@ -1,7 +1,7 @@
-/* alerts.h - rules evaluated in time, and what became of them.
+/* alerts.h - evaluates alert rules at intervals and keeps the resulting alerts.
  *
- * One thread of the server evaluates (sf_alerts_run); any thread may ask, or put another set of
- * rules in the place of the one there is. */
+ * One thread of the server evaluates (sf_alerts_run); any thread may read the state or replace the
+ * set of rules. */
 #pragma once
 #include "alert/alert_rule.h"
 #include "meter/exposition.h"
@@ -10,14 +10,14 @@
 
 struct sf_alerts;
 
-/* Reads the state of an earlier run; one that cannot be read is set aside, and `notice` (240
+/* Reads the state saved by an earlier run; a file that cannot be read is renamed, and `notice` (240
  * bytes) reports it. Takes `rules`, also on failure. */
 enum sf_err sf_alerts_open(struct sf_dir *dir, struct sf_alert_rules *rules, struct sf_alerts **out,
                            char notice[240], struct sf_why *why);
-/* From the next evaluation on; takes `rules`. */
+/* Takes `rules`; they apply from the next evaluation on. */
 void sf_alerts_replace(struct sf_alerts *a, struct sf_alert_rules *rules);
-/* Evaluates all rules when that is due; to be called a few times a second. What was missed is made
- * up once. */
+/* Evaluates all rules when due; to be called a few times a second. After missed intervals it
+ * evaluates once. */
 void sf_alerts_run(struct sf_service *s, struct sf_worker *worker, int64_t now_ns,
                    const atomic_bool *is_stopping);
 void sf_alerts_render(struct sf_alerts *a, struct sf_exposition *e); /* /metrics */
@@ -25,7 +25,7 @@ void sf_alerts_close(struct sf_alerts *a);                           /* NULL is 
 
 bool sf_alert_calls_rules(struct sf_call *call, struct sf_worker *worker);
 bool sf_alert_calls_list(struct sf_call *call, struct sf_worker *worker);
-/* Silences in the shape of Alertmanager's, and what fired lately. */
+/* Silences in the JSON of Alertmanager, and recent alerts. */
 bool sf_silence_calls_post(struct sf_call *call, struct sf_worker *worker);
 bool sf_silence_calls_list(struct sf_call *call, struct sf_worker *worker);
 bool sf_silence_calls_delete(struct sf_call *call, struct sf_worker *worker);

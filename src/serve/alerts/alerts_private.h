@@ -8,12 +8,12 @@
 #include "serve/alerts/alert_delivery.h"
 #include "serve/alerts/alerts.h"
 
-struct sf_alert_health { /* of a rule, in the order of the set */
-    int64_t last_ns;     /* evaluated then; 0: not yet */
+struct sf_alert_health { /* of one rule; listed in the order of the rules */
+    int64_t last_ns;     /* time of the last evaluation; 0: none yet */
     int64_t took_ns;
-    struct sf_why why; /* of the last evaluation; empty: it went well */
-    double value;      /* what it measured; NAN: nothing, or several things */
-    bool is_partial;   /* it was evaluated, and `why` says what could not be read */
+    struct sf_why why; /* error of the last evaluation; empty: none */
+    double value;      /* measured value; NAN: none, or several */
+    bool is_partial;   /* evaluated with incomplete data; `why` says what could not be read */
 };
 
 /* Replaces the file of silences. */
@@ -22,18 +22,20 @@ enum sf_err sf_alerts_save_silences(struct sf_alerts *a, const struct sf_buf *te
 
 struct sf_alerts {
     struct sf_dir *dir;
-    struct sf_alert_delivery *delivery;  /* of the thread that delivers */
+    struct sf_alert_delivery *delivery;  /* used by the delivering thread only */
     int64_t started_ns;                  /* wall clock of the first run; 0: not yet */
-    struct sf_mutex lock;                /* guards what follows; takes nothing */
+    struct sf_mutex lock;                /* guards what follows; no other lock is taken while it is
+                                          * held */
     struct sf_alert_rules *rules, *next; /* only the thread that evaluates changes `rules` */
     struct sf_alert_book book;           /* likewise */
     struct sf_alert_health *health;      /* SF_LIMIT_ALERT_RULES */
     struct sf_silence_book silences;     /* changed by the thread of control calls */
     struct sf_alert_history history;     /* only the thread that evaluates changes it */
     struct sf_watch *watches[SF_LIMIT_WATCH_TENANTS]; /* only the thread that evaluates adds */
-    size_t n_watches, next_watch;                     /* with which the next pass begins */
+    size_t n_watches, next_watch;                     /* next_watch: the first one of the next
+                                                       * pass */
     struct sf_alert_health each_health[SF_LIMIT_WATCH_TENANTS][SF_WATCH_KINDS];
     uint64_t n_unwatched_tenants;
     uint64_t n_evaluations, n_failed, n_sent, n_send_failed, n_pinned, n_captured, n_unwatched;
-    uint64_t n_partial; /* evaluations that could not read all */
+    uint64_t n_partial; /* evaluations with incomplete data */
 };

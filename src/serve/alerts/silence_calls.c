@@ -1,5 +1,5 @@
-/* silence_calls.c - silences, and what fired lately. Changes run on one thread: that of control
- * calls, which also writes the file before it answers. */
+/* silence_calls.c - HTTP handlers for silences and recent alerts. Changes run on one thread, that
+ * of control calls, which also writes the file before it answers. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static const int64_t KEPT_NS = SF_NS_PER_DAY; /* behind its end */
 
 static bool silence_calls_is_ours(const struct sf_call *call, sf_str tenant)
 {
-    sf_str rest = call->tenant, one; /* reads may name several: a|b */
+    sf_str rest = call->tenant, one; /* a read request may name several tenants: a|b */
     while (sf_str_split_next(&rest, '|', &one)) {
         if (sf_str_eq(one, tenant))
             return true;
@@ -65,7 +65,7 @@ bool sf_silence_calls_post(struct sf_call *call, struct sf_worker *worker)
     sf_mutex_unlock(&a->lock);
     if (!err) {
         err = silence_calls_save(a, &text, &why);
-        if (err) { /* what is in memory is what is on the disk */
+        if (err) { /* undo the change in memory: the file could not be written */
             sf_mutex_lock(&a->lock);
             sf_silence_book_remove(&a->silences, id);
             sf_mutex_unlock(&a->lock);

@@ -22,7 +22,7 @@
 #include "serve/params.h"
 #include "serve/query_text.h"
 
-struct query { /* what every call needs of the store */
+struct query { /* query context and scratch memory of one call */
     uint32_t tenants[SF_TENANTS_MAX];
     struct sf_query_ctx q;
     struct sf_arena scratch;
@@ -158,7 +158,7 @@ static enum sf_err check_operations_ask(const struct operations_ask *ask, struct
     return kind < SF_KINDS ? SF_OK : sf_fail(why, SF_ERR_INPUT, "unknown span kind");
 }
 
-/* Names of each kind by a query of its own: there are six of them. */
+/* One query for each of the six span kinds finds its operation names. */
 static enum sf_err add_operations(struct sf_call *call, struct query *x,
                                   const struct operations_ask *ask, struct sf_jaeger_answer *a)
 {
@@ -228,8 +228,8 @@ bool sf_jaeger_v3_operations(struct sf_call *call, struct sf_worker *worker)
 
 /* ---- traces ---- */
 
-/* Adds the next trace, whose rows are returned before the one after it; *out_is_found tells if
- * there is one. LIMIT: it does not fit. */
+/* Adds the next trace and releases its rows before the one after it; *out_is_found tells if there
+ * is one. LIMIT: it does not fit. */
 static enum sf_err jaeger_add_trace(struct sf_call *call, struct query *x, struct sf_traces *traces,
                                     struct sf_jaeger_answer *a, bool *out_is_found)
 {

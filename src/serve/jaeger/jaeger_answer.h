@@ -7,17 +7,17 @@
 struct sf_jaeger_answer {
     struct sf_call *call;
     struct sf_json_writer w;
-    uint32_t n;           /* members of `data` so far: the caller counts */
+    uint32_t n;           /* members of `data` so far; counted by the caller */
     bool is_v3;           /* no envelope */
     struct sf_buf errors; /* JSON objects with commas between them; owned */
 };
 
-/* 200; the list `data` is open (v3: nothing is written yet). */
+/* Begins an answer with status 200 and opens the list `data` (v3: nothing is written yet). */
 struct sf_jaeger_answer sf_jaeger_answer_begin(struct sf_call *call, bool is_v3);
-/* Something that is missing from the answer; `id` may be empty. */
+/* Reports data that is missing from the answer; `id` may be empty. */
 void sf_jaeger_answer_error(struct sf_jaeger_answer *a, int code, sf_str message, sf_str id);
-/* Closes what is open; true, for handlers. */
+/* Closes open lists and objects. Returns true, so that a handler may end with it. */
 bool sf_jaeger_answer_end(struct sf_jaeger_answer *a);
-/* No answer but an error: the envelope with `data` null (v3: plain text). */
+/* Answers with an error: the envelope with `data` null (v3: plain text). */
 bool sf_jaeger_answer_fail(struct sf_call *call, bool is_v3, enum sf_err err,
                            const struct sf_why *why, sf_str id);

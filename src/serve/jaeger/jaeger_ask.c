@@ -101,7 +101,7 @@ static enum sf_err add_json_tags(struct sf_jaeger_ask *a, sf_str text, struct sf
     return sf_json_why(&j, "malformed 'tags' parameter, cannot unmarshal JSON", why);
 }
 
-/* tag=k:v, any number of them. */
+/* One parameter tag=k:v; it may be repeated. */
 static enum sf_err add_pair_tag(struct sf_jaeger_ask *a, sf_str pair, struct sf_why *why)
 {
     size_t at;

@@ -9,7 +9,7 @@
 
 enum { PARSE_ERROR = -32700, BAD_REQUEST = -32600, NO_METHOD = -32601, BAD_PARAMS = -32602 };
 
-/* The newest first: what is answered to a client that requests one we do not know. */
+/* The newest first: it is the answer to a client that requests an unknown version. */
 static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26"};
 enum { N_VERSIONS = sizeof(versions) / sizeof(versions[0]) };
 
@@ -63,7 +63,7 @@ static bool is_known_version(sf_str version)
     return false;
 }
 
-/* The JSON text of the value at hand. */
+/* The JSON text of the value at the cursor. */
 static sf_str mcp_raw_value(struct sf_json *j)
 {
     const char *from;
@@ -207,7 +207,7 @@ static bool answer_text(struct sf_call *call, const struct message *m, sf_str te
     return true;
 }
 
-/* What the answer's headers say of it: assistants see the text alone. */
+/* Appends notes from the answer's headers: assistants see the text alone. */
 static void add_notes(struct sf_call *call, bool has_counts, struct sf_buf *text)
 {
     static const struct {
@@ -231,8 +231,8 @@ static void add_notes(struct sf_call *call, bool has_counts, struct sf_buf *text
     }
 }
 
-/* Asks the server's own call on this thread, as if the client had: its answer's text, or its
- * error's. */
+/* Runs one of the server's own HTTP calls on this thread and returns the text of its answer or
+ * error. */
 static struct sf_buf mcp_ask(struct sf_call *call, struct sf_worker *worker,
                              const struct sf_mcp_question *q, bool *out_is_error)
 {
@@ -244,7 +244,7 @@ static struct sf_buf mcp_ask(struct sf_call *call, struct sf_worker *worker,
     sub.method = SF_METHOD_GET;
     sub.path = q->path;
     sub.query = sf_buf_str(&q->query);
-    sub.n_headers = 0; /* Accept is about this protocol's answer */
+    sub.n_headers = 0; /* the Accept header concerns the MCP answer, not this call */
     call->request = &sub;
     call->arg = q->arg;
     q->handle(call, worker);
@@ -289,7 +289,8 @@ static bool call_tool(struct sf_call *call, struct sf_worker *worker, const stru
 
 static bool dispatch(struct sf_call *call, struct sf_worker *worker, const struct message *m)
 {
-    if (m->id.len == 0) { /* notifications, and answers to what we never asked: nothing to say */
+    if (m->id.len == 0) { /* notifications, and answers (the server sends no requests), get no
+                           * answer */
         sf_call_ok(call, NULL);
         call->response->status = 202;
         return true;

@@ -2,10 +2,10 @@
  * assistant.
  *
  * One JSON-RPC message a request, one answer (the protocol's "streamable HTTP" without streams). A
- * tool is one of the server's own calls, asked on the same thread with the same tenant, limits and
- * account of memory; its text goes into the result, at most SF_LIMIT_MCP_TEXT_LEN bytes of it.
- * Names in it come from telemetry, so from anybody: they are data, and the instructions of the
- * server report it. */
+ * tool is one of the server's own calls, run on the same thread with the same tenant, limits and
+ * memory account; its text goes into the result, at most SF_LIMIT_MCP_TEXT_LEN bytes of it. Names
+ * in it come from telemetry, so anybody may have chosen them: the server's instructions to
+ * assistants say that they are data. */
 #pragma once
 #include "serve/call.h"
 

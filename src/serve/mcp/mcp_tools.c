@@ -25,16 +25,16 @@ enum { MAX_ARGUMENTS = 10, MAX_VIEWS = 2, DEFAULT_SINCE_S = 3600 };
 enum argument_kind {
     TEXT,
     NUMBER,
-    SINCE, /* how far back, as `from` */
+    SINCE, /* length of the time range, sent as `from` */
     SINCE_IF_GIVEN,
-    SINCE_SECONDS, /* the same as `start` and `end` */
+    SINCE_SECONDS, /* the same, sent as `start` and `end` */
 };
 
 struct argument {
     const char *name;
     enum argument_kind kind;
     const char *parameter; /* of the call */
-    const char *shown;     /* parameter of the page's address; NULL: not in it */
+    const char *shown;     /* parameter of the page's URL; NULL: not in it */
     const char *words;
     bool is_needed;
 };
@@ -43,11 +43,11 @@ struct sf_mcp_tool {
     const char *name, *words;
     bool (*handle)(struct sf_call *call, struct sf_worker *worker);
     const char *path;
-    const char *fixed; /* parameters that are always the same */
+    const char *fixed; /* parameters with constant values */
     const char *view;  /* of the page */
     struct {
         const char *shown, *view;
-    } others[MAX_VIEWS]; /* the view instead, when that parameter of its address is given */
+    } others[MAX_VIEWS]; /* used instead of `view` when this parameter of the page's URL is given */
     struct argument arguments[MAX_ARGUMENTS];
 };
 
@@ -207,7 +207,7 @@ static enum sf_err add_since(const struct argument *a, sf_str value, int64_t now
     return SF_OK;
 }
 
-/* A value of the object at hand as text. False: neither text nor a number where one is wanted. */
+/* The value at the cursor as text. False: neither text nor a number as required. */
 static bool mcp_tools_read_value(struct sf_json *j, const struct argument *a, struct sf_arena *req,
                                  sf_str *out)
 {
@@ -282,7 +282,7 @@ static enum sf_err read_arguments(const struct sf_mcp_tool *tool, sf_str argumen
     return sf_json_why(&j, "arguments", why);
 }
 
-/* The view of the page with the same answer. */
+/* The view of the page that shows the same answer. */
 static const char *mcp_tools_view_of(const struct sf_mcp_tool *tool,
                                      const sf_str values[MAX_ARGUMENTS])
 {
@@ -304,7 +304,7 @@ static sf_str mcp_tools_value_of(const struct sf_mcp_tool *tool, const sf_str va
     return a ? values[a - tool->arguments] : SF_STR_NONE;
 }
 
-/* shop{env="prod"} to shop and env="prod". */
+/* Splits shop{env="prod"} into shop and env="prod". */
 static void split_selector(sf_str selector, sf_str *out_service, sf_str *out_labels)
 {
     size_t at;
@@ -316,7 +316,7 @@ static void split_selector(sf_str selector, sf_str *out_service, sf_str *out_lab
     *out_labels = sf_str_trim(sf_str_part(selector, at + 1, selector.len - at - 2));
 }
 
-/* What the page's address has besides the arguments. */
+/* Adds the parameters of the page's URL that are not arguments. */
 static void add_shown(const struct sf_mcp_tool *tool, const sf_str values[MAX_ARGUMENTS],
                       struct sf_buf *link)
 {
@@ -337,8 +337,8 @@ static void add_shown(const struct sf_mcp_tool *tool, const sf_str values[MAX_AR
         add_parameter(link, "baseLabels", base_labels);
 }
 
-/* A span's and a trace's flame graphs are calls of their own, which join samples with spans and say
- * how well. A filter of frames is of profiles. */
+/* A span's and a trace's flame graphs are calls of their own, which join samples with spans and
+ * report the match quality. A filter of frames applies to profiles only. */
 static enum sf_err choose_flame(const struct sf_mcp_tool *tool, const sf_str values[MAX_ARGUMENTS],
                                 struct sf_arena *req, struct sf_mcp_question *out,
                                 struct sf_why *why)

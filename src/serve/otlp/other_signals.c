@@ -49,8 +49,8 @@ static bool other_signals_refuse(struct sf_call *call, const struct signal *sign
     return sf_call_refuse(call, SF_COUNT_REJECT_NO_ROUTE, sf_status_no_route, why.text);
 }
 
-/* Discarding is not a failure, or senders would repeat it: the answer is a success that says how
- * much was left out and why. */
+/* Discarding is answered with success, or senders would retry; the answer says how many items were
+ * dropped and why. */
 static bool other_signals_drop(struct sf_call *call, struct sf_worker *worker,
                                const struct signal *signal, atomic_bool *said)
 {

@@ -24,7 +24,7 @@ static void otlp_traces_add_part(struct sf_buf *out, uint64_t n, const char *one
                      n == 1 ? one : many);
 }
 
-/* What was left out, or, when all spans were kept, what was cut. */
+/* Says what was left out, or, when all spans were kept, what was truncated. */
 static void otlp_traces_explain(const struct sf_otlp_rejects *r, struct sf_buf *out)
 {
     if (r->n_rejected) {
@@ -63,7 +63,8 @@ void sf_otlp_traces_answer(const struct sf_otlp_rejects *rejects, bool is_json, 
 static enum sf_err otlp_traces_read_body(struct sf_call *call, struct sf_buf *out,
                                          struct sf_why *why)
 {
-    /* A plain body is never needed again; a compressed one may turn out to be large. */
+    /* An uncompressed body is not needed again; a compressed one may turn out to be large and be
+     * read twice. */
     if (call->request->coding == SF_CODING_NONE && sf_exchange_body_take(call->ex, out))
         return SF_OK;
     return sf_plain_body_read(call, out, why);
@@ -117,10 +118,10 @@ static enum sf_err otlp_traces_find_tenant(struct sf_call *call, struct sf_store
     return err;
 }
 
-/* What the spans of one request add to the metrics made of spans. */
+/* What the spans of one request add to the metrics generated from spans. */
 struct sums {
     const struct sf_service *service;
-    sf_str tenant; /* of the call, while that is here */
+    sf_str tenant; /* of the call; valid only while the call exists */
     struct sf_arena *req;
     int64_t now_ns;
     bool has_failed; /* no memory: nothing of this request is counted */
@@ -147,7 +148,7 @@ static void otlp_traces_sum_up(void *arg, const struct sf_span_batch *spans)
     sums->has_failed = !is_ok;
 }
 
-/* The store has the spans: now they count. */
+/* Called once the store has the spans: adds them to the metrics. */
 static void otlp_traces_add_sums(const struct sums *sums, sf_str tenant)
 {
     const struct sf_service *s = sums->service;
@@ -176,7 +177,7 @@ static bool is_zipkin(const struct sf_call *call)
     return call->route->handle == sf_otlp_traces_take_zipkin;
 }
 
-/* A body of Zipkin's, as it was sent, becomes plain OTLP. */
+/* Translates a Zipkin body, as it was sent, to OTLP. */
 static enum sf_err translate(struct sf_call *call, struct sf_worker *worker, size_t max_len,
                              struct sf_buf *body, struct sf_why *why)
 {
@@ -244,7 +245,7 @@ static enum sf_err otlp_traces_take_in(struct sf_call *call, struct sf_worker *w
 }
 
 /* Large bodies take turns, so that a few of them cannot fill memory from every thread at once.
- * Small on the wire, large inflated is found out by trying. */
+ * Whether a small compressed body is large decompressed is found by trying. */
 static enum sf_large_turn take_in_turn(struct sf_call *call, struct sf_worker *worker,
                                        uint32_t tenant, struct sums *sums,
                                        struct sf_admission *admission, struct sf_intake_result *out,
@@ -289,7 +290,8 @@ static bool otlp_traces_give_to_store(struct sf_call *call, struct sf_worker *wo
     sf_str tenant = SF_STR_NONE;
     if (batch->spans)
         otlp_traces_sum_up(sums, batch->spans);
-    if (s->has_tenancy) { /* the header goes with the call, which may end before we are done */
+    if (s->has_tenancy) { /* the tenant header is freed with the call, which may end before this
+                           * function */
         memcpy(tenant_room, call->tenant.p, call->tenant.len);
         tenant = (sf_str){tenant_room, call->tenant.len};
     }
@@ -370,7 +372,8 @@ bool sf_otlp_traces_export(struct sf_call *call, struct sf_worker *worker)
     struct sf_why why = {0};
     uint32_t tenant = 0;
     enum sf_err err = SF_OK;
-    if (!sf_admission_check_tenant(call, true)) { /* others were taken in since its headers came */
+    if (!sf_admission_check_tenant(call, true)) { /* other requests may have used up the rate since
+                                                   * the headers were checked */
         sf_large_turn_pass(call);
         return true;
     }
@@ -384,7 +387,7 @@ bool sf_otlp_traces_export(struct sf_call *call, struct sf_worker *worker)
             return true;
     }
     if (err) {
-        sf_large_turn_pass(call); /* when it did not come that far */
+        sf_large_turn_pass(call); /* in case the attempt did not come that far */
         return sf_call_fail(call, err, &why);
     }
     if (otlp_traces_refuse_services(call, &admission, &result))

@@ -1,4 +1,5 @@
-/* balance.h - GET /api/v1/balance: what of a service's samples its spans got, and what none got. */
+/* balance.h - GET /api/v1/balance: which part of a service's samples is attributed to spans, and
+ * which is not. */
 #pragma once
 #include "serve/call.h"
 

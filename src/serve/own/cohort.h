@@ -1,4 +1,4 @@
-/* cohort.h - GET /api/v1/cohort: the code of all spans a query picks. */
+/* cohort.h - GET /api/v1/cohort: the merged profile of all spans that match a query. */
 #pragma once
 #include "serve/call.h"
 

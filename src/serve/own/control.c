@@ -18,9 +18,12 @@
 
 enum {
     STEP_MS = 500,              /* how soon the thread sees that a caller disconnected */
-    FORGET_MS = 10 * 60 * 1000, /* a collector that does not poll any more may make space */
-    FRESH_MS = 75 * 1000,       /* one that was heard of so lately will hear of a capture */
-    CAPTURE_GRACE_S = 20        /* to hear of it, to send it */
+    FORGET_MS = 10 * 60 * 1000, /* a collector that has not polled for so long may be replaced by
+                                 * another */
+    FRESH_MS = 75 * 1000,       /* a collector that polled within this time is expected to receive a
+                                 * capture */
+    CAPTURE_GRACE_S = 20        /* additional time for a collector to receive the request and to
+                                 * send the profile */
 };
 
 struct parked {
@@ -39,8 +42,8 @@ struct sf_control {
     struct sf_condvar signal;
     struct sf_thread thread;
     bool is_stopping;
-    uint64_t generation; /* of the settings sent to collectors */
-    int64_t next_ms;     /* unix: when some of that changes by itself */
+    uint64_t generation; /* changes with the settings sent to collectors */
+    int64_t next_ms;     /* unix time: when some of these settings expire */
     struct sf_control_set *set;
     struct sf_collector *collectors; /* SF_LIMIT_COLLECTORS */
     size_t n_collectors;
@@ -75,7 +78,7 @@ static void control_tell(const struct sf_control *c, const struct sf_control_tar
             continue;
         sf_buf_print(out, "capture %016" PRIx64 " %s %u %u\n", cap->id, cap->types, cap->rate_hz,
                      cap->seconds);
-        break; /* one at a time; the next when this one is done */
+        break; /* one at a time; the next starts when this one is done */
     }
     snprintf(version, 17, "%016" PRIx64, sf_hash(out->p + begin, out->len - begin));
 }
@@ -91,7 +94,7 @@ void sf_control_tell(struct sf_control *c, const struct sf_control_target *who, 
 
 /* ---- parked calls ---- */
 
-/* To a query thread, which makes the profile; the handler runs again there. */
+/* Passes the call to a query thread, which makes the profile; the handler runs again there. */
 static void control_pass_on(struct sf_call *call)
 {
     struct sf_call *refused = call;
@@ -125,7 +128,7 @@ static bool control_is_due(struct sf_control *c, struct parked *p, bool is_chang
     return strcmp(version, p->version) != 0;
 }
 
-/* Takes one that is due out of the list. */
+/* Removes one due poll from the list. */
 static bool take_due(struct sf_control *c, bool is_changed, size_t *at, int64_t *next_ms,
                      struct sf_buf *room, struct parked *out)
 {
@@ -200,7 +203,7 @@ static bool park(struct sf_control *c, const struct parked *p)
     bool ok;
     sf_mutex_lock(&c->mutex);
     ok = !c->is_stopping && c->n_parked < SF_LIMIT_CONTROL_WAITS;
-    if (ok && !p->capture) { /* it may have changed since the caller looked */
+    if (ok && !p->capture) { /* the settings may have changed since the caller read them */
         control_tell(c, &p->who, &next_ms, &room, version);
         ok = strcmp(version, p->version) == 0;
     }
@@ -232,7 +235,7 @@ static struct sf_collector *find_collector(struct sf_control *c, const struct sf
     return NULL;
 }
 
-/* A place for a new one; NULL: all are taken by others that were heard of lately. */
+/* A place for a new collector; NULL: all are used by others that polled recently. */
 static struct sf_collector *new_collector(struct sf_control *c, const char *tenant, int64_t at_ms)
 {
     struct sf_collector *old = NULL;
@@ -337,7 +340,8 @@ enum sf_err sf_control_change(struct sf_control *c, const struct sf_control_chan
     if (!err)
         err = sf_control_set_save(c->dir, &text, why);
     sf_mutex_lock(&c->mutex);
-    if (err && text.len && !is_capture) /* not on the disk: nor here */
+    if (err && text.len && !is_capture) /* the file could not be written: undo the change in
+                                         * memory */
         (void)sf_control_set_put(c->set, target, old.has ? &old : NULL, NULL);
     c->generation++;
     sf_condvar_wake_all(&c->signal);

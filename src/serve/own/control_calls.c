@@ -37,7 +37,8 @@ static sf_str control_calls_param(const struct sf_request *r, const char *name, 
     return sf_request_param(r, sf_str_from(name), room) ? sf_buf_str(room) : SF_STR_NONE;
 }
 
-/* Said by anybody, shown to people: without secrets and control characters. */
+/* Copies a parameter that any client may set and users will see: removes secrets and control
+ * characters. */
 static enum sf_err copy_param(const struct sf_call *call, const char *name, char *to, size_t cap,
                               struct sf_why *why)
 {
@@ -55,7 +56,7 @@ static enum sf_err copy_param(const struct sf_call *call, const char *name, char
     return err;
 }
 
-/* service and instance; `is_one`: a collector's own, which are names and no stars. */
+/* Reads service and instance; `is_one`: of a collector itself, so that "*" is not allowed. */
 static enum sf_err read_target(const struct sf_call *call, bool is_one,
                                struct sf_control_target *out, struct sf_why *why)
 {
@@ -111,7 +112,7 @@ static sf_str control_calls_take_word(sf_str *line)
     return word;
 }
 
-/* "rate", "conditional", or nothing: the object that a line's member belongs to. */
+/* The object that a line's member belongs to: "rate", "conditional" or none. */
 static sf_str object_of(sf_str key)
 {
     size_t at;
@@ -143,7 +144,7 @@ static void control_calls_write_value(struct sf_json_writer *j, sf_str key, sf_s
     }
 }
 
-/* Lines to JSON: each is a path and its value; those of one object stand together. */
+/* Converts lines to JSON: each is a path and its value; those of one object are adjacent. */
 static void control_calls_write_lines(sf_str lines, struct sf_json_writer *j)
 {
     sf_str line, open = SF_STR_NONE;
@@ -197,7 +198,7 @@ void sf_control_calls_poll_answer(struct sf_call *call, const struct sf_control_
     sf_buf_done(&lines);
 }
 
-/* If-None-Match: "0123456789abcdef", which is what the collector has applied. */
+/* Reads If-None-Match: "0123456789abcdef", the version that the collector has applied. */
 static void read_version(const struct sf_request *r, char out[17])
 {
     sf_str tag = sf_request_header(r, SF_STR("if-none-match"));
@@ -276,7 +277,7 @@ bool sf_control_calls_poll(struct sf_call *call, __attribute__((unused)) struct 
                                     deadline_ns);
     sf_buf_done(&lines);
     if (is_parked)
-        return false; /* nothing of the call may be touched any more */
+        return false; /* the call may be freed already */
     sf_control_calls_poll_answer(call, &seen.who, seen.version);
     return true;
 }
@@ -295,7 +296,7 @@ static void control_calls_write_target(struct sf_json_writer *j, const struct sf
     sf_json_write_key_str(j, SF_STR("instance"), sf_str_from(t->instance));
 }
 
-/* Documents that hold for the target or for a part of it. */
+/* Whether a document applies to the target or to a part of it. */
 static bool concerns(const struct sf_control_target *rule, const struct sf_control_target *target)
 {
     return sf_control_set_target_holds(rule, target) || sf_control_set_target_holds(target, rule);
@@ -370,7 +371,7 @@ static enum sf_err read_document(struct sf_call *call, struct sf_worker *worker,
                           : sf_plain_body_read(call, &body, why);
     if (!err)
         err = sf_control_doc_parse(sf_buf_str(&body), change->time_ms, &worker->arena, out, why);
-    if (!err) { /* as understood, not as sent */
+    if (!err) { /* log the document as parsed, not as sent */
         sf_json_write_object(&j);
         sf_control_doc_write(out, &j);
         sf_json_write_object_end(&j);
@@ -472,7 +473,7 @@ static void show_changes(void *arg, const struct sf_control_set *set,
     }
 }
 
-/* service is optional where a list is requested: all. */
+/* Like read_target, but a list may be requested without a service: then of all. */
 static enum sf_err read_wide(struct sf_call *call, struct view *v, struct sf_why *why)
 {
     struct sf_buf room = {.max = SF_LIMIT_PARAM_LEN};
@@ -649,7 +650,7 @@ bool sf_control_calls_capture_get(struct sf_call *call,
     return sf_call_fail(call, SF_ERR_NOT_FOUND, &why);
 }
 
-/* One type, for one answer: cpu or wall. */
+/* Reads the parameters of a capture; one profile type for one answer: cpu or wall. */
 static enum sf_err control_calls_read_capture(struct sf_call *call, struct sf_capture *out,
                                               bool *waits, struct sf_why *why)
 {
@@ -665,7 +666,7 @@ static enum sf_err control_calls_read_capture(struct sf_call *call, struct sf_ca
     if (!err)
         err = sf_params_bool(call->request, SF_STR("wait"), waits, why);
     format = control_calls_param(call->request, "format", &words);
-    if (!err && format.len) /* before somebody has waited for it */
+    if (!err && format.len) /* check the format before the capture, not after it */
         err = sf_profile_form_find(format, false, &form, why);
     sf_buf_done(&words);
     type = control_calls_param(call->request, "type", &room);
@@ -706,7 +707,7 @@ static enum sf_err control_calls_begin_capture(struct sf_call *call, struct sf_c
     return err;
 }
 
-/* A value of a parameter, or a string in one. */
+/* Appends a URL-encoded value of a parameter, or a string in one. */
 static void add_encoded(struct sf_buf *out, const char *before, const char *text, bool is_quoted)
 {
     sf_buf_print(out, "%s%s", before, is_quoted ? "%22" : "");
@@ -716,8 +717,8 @@ static void add_encoded(struct sf_buf *out, const char *before, const char *text
     sf_buf_print(out, "%s", is_quoted ? "%22" : "");
 }
 
-/* The profile of what was captured, as GET /api/v1/profile answers it; of one instance, or of all
- * of the service's. */
+/* Answers with the captured profile, as GET /api/v1/profile does; of one instance, or of all
+ * instances of the service. */
 static bool answer_of(struct sf_call *call, struct sf_worker *worker, const struct sf_capture *cap,
                       bool is_one)
 {
@@ -744,7 +745,7 @@ static bool answer_of(struct sf_call *call, struct sf_worker *worker, const stru
         return sf_call_fail(call, sf_no_memory(&why, "the answer"), &why);
     *r = *asked;
     r->query = text;
-    call->request = r; /* the arena's, until this call is answered */
+    call->request = r; /* in the arena until this call is answered */
     sf_profile_read_handle(call, worker);
     call->request = asked;
     return true;
@@ -764,7 +765,7 @@ static bool answer_capture(struct sf_call *call, struct sf_worker *worker)
     }
     is_one = strcmp(cap.target.instance, "*") != 0;
     answer_of(call, worker, &cap, is_one);
-    if (is_one && call->response->status == 404) { /* its profiles do not name it */
+    if (is_one && call->response->status == 404) { /* its profiles carry no instance name */
         sf_buf_reset(&call->response->body);
         answer_of(call, worker, &cap, false);
     }

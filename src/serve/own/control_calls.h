@@ -1,10 +1,10 @@
 /* control_calls.h - /api/v1/control for collectors; /api/v1/profiling and /api/v1/collectors for
- * people. */
+ * users. */
 #pragma once
 #include "serve/own/control.h"
 
 bool sf_control_calls_poll(struct sf_call *call, struct sf_worker *worker);
-/* A parked poll's answer: 304 while the version is still that one. */
+/* Answers a parked poll: 304 if the version is still the same. */
 void sf_control_calls_poll_answer(struct sf_call *call, const struct sf_control_target *who,
                                   const char *version);
 

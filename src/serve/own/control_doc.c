@@ -9,7 +9,7 @@
 #include "wire/json.h"
 
 enum {
-    CPU_HZ = 100, /* as collectors sample by default: more is raised */
+    CPU_HZ = 100, /* the collectors' default rate: a higher one counts as raised */
     WALL_HZ = 20,
     MAX_HZ = 1000,
     FOR_DEFAULT_MS = 10 * 60 * 1000,
@@ -27,7 +27,7 @@ static void read_rate(struct sf_json *j, uint32_t *out, unsigned bit, unsigned *
 static void read_rates(struct sf_json *j, struct sf_control_doc *d)
 {
     sf_str key;
-    if (sf_json_peek(j) == SF_JSON_NUMBER) { /* "rate": 200 is the CPU's */
+    if (sf_json_peek(j) == SF_JSON_NUMBER) { /* "rate": 200 is the CPU rate */
         read_rate(j, &d->cpu_hz, SF_CONTROL_CPU, &d->has);
         return;
     }
@@ -83,7 +83,7 @@ static void read_condition(struct sf_json *j, sf_str name, struct sf_control_doc
         text = sf_str_trim(sf_json_str(j));
     for (size_t at = 0; at < text.len; at++) {
         if ((unsigned char)text.p[at] < 0x20)
-            text.len = 0; /* refused below: lines hold lines */
+            text.len = 0; /* refused below: a value must be one line */
     }
     if (text.len >= SF_CONTROL_CONDITION_CAP ||
         sf_profiling_keys_set(&scratch, control_doc_key_of(condition_names[i]), text, NULL)) {
@@ -237,7 +237,8 @@ void sf_control_doc_print(const struct sf_control_doc *d, struct sf_buf *out)
         sf_buf_print(out, "rate.cpu %u\n", d->cpu_hz);
     if (d->has & SF_CONTROL_WALL)
         sf_buf_print(out, "rate.wall %u\n", d->wall_hz);
-    if (d->rates_until_ms) /* so that they end, too, when the server cannot be reached then */
+    if (d->rates_until_ms) /* the collector gets the end too, in case it cannot reach the server
+                            * then */
         sf_buf_print(out, "rate.until %lld\n", (long long)d->rates_until_ms);
     if (d->has & SF_CONTROL_BUDGET)
         sf_buf_print(out, "budget %g%%\n", d->budget_per_10000 / 100.0);

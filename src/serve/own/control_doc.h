@@ -7,7 +7,8 @@
 #include "base/str.h"
 #include "wire/json_write.h"
 
-enum sf_control_field { /* what a document says; the rest is left to others or to the collector */
+enum sf_control_field { /* the members that a document sets; others come from other documents or the
+                         * collector's defaults */
                         SF_CONTROL_ENABLED = 1,
                         SF_CONTROL_CPU = 2,
                         SF_CONTROL_WALL = 4,
@@ -15,7 +16,7 @@ enum sf_control_field { /* what a document says; the rest is left to others or t
                         SF_CONTROL_CONDITIONS = 16
 };
 
-/* Of profiling.conditional: which requests' samples name their spans. */
+/* Members of profiling.conditional: for which requests samples carry span ids. */
 enum { SF_CONTROL_N_CONDITIONS = 6, SF_CONTROL_CONDITION_CAP = 24 };
 
 struct sf_control_doc {
@@ -23,24 +24,25 @@ struct sf_control_doc {
     bool is_enabled;
     uint32_t cpu_hz, wall_hz;
     uint32_t budget_per_10000;
-    int64_t rates_until_ms; /* unix; the rates end then; 0: they do not */
-    /* As written in a configuration, and checked; empty: not given. */
+    int64_t rates_until_ms; /* unix time when the rates expire; 0: never */
+    /* As written in a configuration, checked; empty: not given. */
     char conditions[SF_CONTROL_N_CONDITIONS][SF_CONTROL_CONDITION_CAP];
 };
 
 struct sf_json; /* wire/json.h */
-/* The object of conditions; faults name the member. */
+/* Reads the object of conditions; errors name the member. */
 void sf_control_doc_read_conditions(struct sf_json *j, struct sf_control_doc *out);
 void sf_control_doc_write_conditions(const struct sf_control_doc *d, struct sf_json_writer *j);
 
 /* A document in JSON: enabled, rate {cpu, wall}, budget, for. Rates above the collectors' defaults
- * end: after `for`, ten minutes unless given, an hour at most. INPUT names the key. */
+ * expire after `for`: ten minutes by default, an hour at most. INPUT names the key. */
 enum sf_err sf_control_doc_parse(sf_str json, int64_t now_ms, struct sf_arena *req,
                                  struct sf_control_doc *out, struct sf_why *why);
-/* What `over` says replaces what `under` says. */
+/* Members set in `over` replace those of `under`. */
 void sf_control_doc_put_over(struct sf_control_doc *under, const struct sf_control_doc *over);
-void sf_control_doc_end_rates(struct sf_control_doc *d, int64_t now_ms); /* those that are over */
-/* Members of an open object. */
+void sf_control_doc_end_rates(struct sf_control_doc *d, int64_t now_ms); /* removes the rates that
+                                                                          * have expired */
+/* Writes the members into an open object. */
 void sf_control_doc_write(const struct sf_control_doc *d, struct sf_json_writer *j);
 /* One line per member, for collectors: "rate.cpu 200". */
 void sf_control_doc_print(const struct sf_control_doc *d, struct sf_buf *out);

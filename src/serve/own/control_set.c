@@ -67,7 +67,7 @@ bool sf_control_set_target_holds(const struct sf_control_target *rule,
            control_set_holds(rule->instance, one->instance);
 }
 
-/* Instances before services before all. */
+/* Sort order: instances before services before "*". */
 static int control_set_weight(const struct sf_control_target *t)
 {
     return 2 * !!strcmp(t->instance, "*") + !!strcmp(t->service, "*");
@@ -137,7 +137,8 @@ enum sf_err sf_control_set_put(struct sf_control_set *s, const struct sf_control
     return SF_OK;
 }
 
-/* The oldest change of the tenant that has most goes: no tenant drives out another's. */
+/* Evicts the oldest change of the tenant with the most changes, so that no tenant evicts
+ * another's. */
 static void control_set_make_room(struct sf_control_set *s, const char *tenant)
 {
     size_t own = 0, at = 0;
@@ -321,8 +322,8 @@ static size_t control_set_load(struct sf_control_set *s, sf_str text, struct sf_
     return n_bad;
 }
 
-/* The file is kept for inspection, and what could be read takes its place: a server does not stay
- * away because of a document. */
+/* Renames the damaged file for inspection and writes the readable lines in its place, so that the
+ * server can start. */
 static enum sf_err control_set_aside(const struct sf_control_set *s, struct sf_dir *dir,
                                      size_t n_bad, char notice[240], struct sf_why *why)
 {

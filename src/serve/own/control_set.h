@@ -1,9 +1,9 @@
 /* control_set.h - the documents of all targets and the log of their changes, kept in one file of
  * the data folder that is replaced as a whole.
  *
- * A target is a service and an instance of a tenant; "*" represents all. The document of an
- * instance goes before that of its service, member by member, and that before the one of all. Not
- * for several threads at once: the owner has a lock. */
+ * A target is a service and an instance of a tenant; "*" matches all. Members of an instance's
+ * document override those of its service's, which override those of "*". Not thread-safe: the owner
+ * locks. */
 #pragma once
 #include "os/dir.h"
 #include "serve/own/control_doc.h"
@@ -20,7 +20,7 @@ struct sf_control_entry {
     struct sf_control_doc doc;
 };
 
-struct sf_control_change { /* of the log: user, change, time, address */
+struct sf_control_change { /* entry of the log: user, change, time, address */
     struct sf_control_target target;
     char who[SF_CONTROL_WHO_CAP], from[SF_CONTROL_PEER_CAP];
     char what[160]; /* "put {...}", "delete", "capture ..." */
@@ -33,7 +33,7 @@ struct sf_control_set; /* opaque */
 enum sf_err sf_control_set_target_make(sf_str tenant, sf_str service, sf_str instance,
                                        struct sf_control_target *out, struct sf_why *why);
 bool sf_control_set_target_eq(const struct sf_control_target *a, const struct sf_control_target *b);
-/* Does a document for `rule` hold for a collector that is `one`? */
+/* Whether a document for `rule` applies to the collector `one`. */
 bool sf_control_set_target_holds(const struct sf_control_target *rule,
                                  const struct sf_control_target *one);
 
@@ -43,18 +43,20 @@ enum sf_err sf_control_set_open(struct sf_dir *dir, struct sf_control_set **out,
                                 struct sf_why *why);
 void sf_control_set_close(struct sf_control_set *s); /* NULL is fine */
 
-/* A view until the next change; NULL: none. */
+/* Valid until the next change; NULL: none. */
 const struct sf_control_doc *sf_control_set_get(const struct sf_control_set *s,
                                                 const struct sf_control_target *target);
-/* What holds for a collector at that moment; *next_ms is lowered to when that changes by itself. */
+/* The settings of a collector at that time; *next_ms is lowered to the time when one of them
+ * expires. */
 struct sf_control_doc sf_control_set_effective(const struct sf_control_set *s,
                                                const struct sf_control_target *one, int64_t now_ms,
                                                int64_t *next_ms);
-/* Puts a document (NULL: takes it away) and notes the change. LIMIT: too many. */
+/* Sets a document (NULL: deletes it) and logs the change. LIMIT: too many documents. */
 enum sf_err sf_control_set_put(struct sf_control_set *s, const struct sf_control_target *target,
                                const struct sf_control_doc *doc, struct sf_why *why);
 void sf_control_set_note(struct sf_control_set *s, const struct sf_control_change *change);
-/* The whole file as it is now, and onto the disk. The second does not touch the set. */
+/* The first function writes the file's text to `out`, the second writes that to disk without using
+ * the set. */
 void sf_control_set_print(const struct sf_control_set *s, struct sf_buf *out);
 enum sf_err sf_control_set_save(struct sf_dir *dir, const struct sf_buf *text, struct sf_why *why);
 

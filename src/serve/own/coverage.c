@@ -9,7 +9,7 @@
 #include "serve/own/span_path.h"
 #include "serve/params.h"
 
-/* How the asker reached this server: a name or an address, nothing else is repeated. */
+/* The name or address by which the client reached this server; anything else is left out. */
 static sf_str server_name(const struct sf_request *r, struct sf_arena *req)
 {
     sf_str host = sf_request_header(r, SF_STR("host")), out;

@@ -32,7 +32,7 @@ static void texts_of(struct sf_deploy *d, sf_str *out[N_TEXTS])
     memcpy(out, all, sizeof(all));
 }
 
-/* `is_told`: by a client, for which fewer keys are allowed than in our file. */
+/* `is_told`: sent by a client, for which fewer keys are allowed than in our file. */
 static enum sf_err read_deploy(struct sf_json *j, bool is_told, struct sf_deploy *d,
                                struct sf_why *why)
 {
@@ -72,7 +72,7 @@ static enum sf_err read_deploy(struct sf_json *j, bool is_told, struct sf_deploy
     return err ? err : sf_json_why(j, "a deploy", why);
 }
 
-/* The page shows it as a link, so it must be safe. */
+/* The page shows the URL as a link, so it must be safe. */
 static enum sf_err deploy_book_check_url(sf_str url, struct sf_why *why)
 {
     enum sf_err err = url.len ? sf_fetch_check_url(url, why) : SF_OK;
@@ -146,8 +146,8 @@ static size_t deploy_book_count_of(const struct sf_deploy_book *b, sf_str tenant
     return n;
 }
 
-/* Of the tenant that has most, the oldest: a tenant with many evicts its own. n: none is evicted.
- */
+/* The oldest deploy of the tenant with the most: a tenant only evicts its own. n: none has to
+ * go. */
 static size_t find_surplus(const struct sf_deploy_book *b)
 {
     size_t at = b->n, most = 0;

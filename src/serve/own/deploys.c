@@ -29,7 +29,7 @@ static const char book_file[] = "deploys", damaged_file[] = "deploys.damaged";
 
 struct sf_deploys {
     struct sf_dir *dir;
-    struct sf_mutex lock;       /* guards what follows; takes nothing */
+    struct sf_mutex lock;       /* guards what follows; no other lock is taken while it is held */
     struct sf_deploy_book book; /* only the thread of control calls changes it */
 };
 
@@ -105,7 +105,7 @@ bool sf_deploys_post(struct sf_call *call, struct sf_worker *worker)
                                : sf_no_memory(&why, "deploys");
     sf_buf_done(&text);
     sf_mutex_lock(&d->lock);
-    if (err) /* what is in memory is what is on the disk */
+    if (err) /* undo the change in memory: the file could not be written */
         sf_deploy_book_remove(&d->book, id);
     else
         sf_deploy_book_tidy(&d->book);
@@ -120,10 +120,10 @@ bool sf_deploys_post(struct sf_call *call, struct sf_worker *worker)
 /* ---- GET ---- */
 
 struct item {
-    const char *id; /* NULL: found in spans only */
+    const char *id; /* NULL: only detected, not posted */
     sf_str service, version, against, key, commit, environment, comment, url;
     int64_t time_ns;
-    bool is_seen; /* in spans, or in profiles: then without a key */
+    bool is_seen; /* detected in spans, or in profiles (then without a key) */
 };
 
 struct found {
@@ -175,7 +175,7 @@ static int deploys_newest_first(const void *a, const void *b)
     return order ? order : sf_str_cmp(x->service, y->service);
 }
 
-/* Each version of each service with the step in which it is first seen. */
+/* Lists each version of each service with the step in which it first appears. */
 static void first_seen(const struct sf_metrics_result *r, struct found *f)
 {
     for (uint32_t i = 0; i < r->n_series; i++) {
@@ -198,7 +198,7 @@ static void first_seen(const struct sf_metrics_result *r, struct found *f)
     }
 }
 
-/* A version that was seen on several days began on the first of them. */
+/* A version detected on several days is kept with the first of them. */
 static void keep_first(struct found *f)
 {
     uint32_t n = 0;
@@ -213,7 +213,7 @@ static void keep_first(struct found *f)
     f->n = n;
 }
 
-/* Of versions that were seen, those that came after another one of the same service. */
+/* Of the detected versions, keeps those that follow another version of the same service. */
 static void keep_changes(struct found *f)
 {
     struct item last = {0};
@@ -249,7 +249,7 @@ static bool deploys_has_service(const struct found *f, uint32_t n, sf_str servic
     return false;
 }
 
-/* The same of profiles, where a service's spans name no version: `key` stays empty. */
+/* The same from profiles, for services whose spans carry no version: `key` stays empty. */
 static enum sf_err first_profiled(struct sf_store *store, sf_str service, int64_t from_ns,
                                   int64_t to_ns, int64_t step_ns, struct sf_query_ctx *q,
                                   struct found *f, struct sf_why *why)
@@ -310,7 +310,7 @@ static enum sf_err detect(struct sf_store *store, sf_str service, int64_t from_n
     sf_buf_done(&text);
     err = is_ok ? sf_query_parse(query, q->req, &ask.query, NULL, why)
                 : sf_no_room(why, "the query");
-    /* A metrics query is of one day at most. */
+    /* A metrics query covers one day at most. */
     for (int64_t at_ns = from_ns; !err && at_ns < to_ns; at_ns = end_ns) {
         end_ns = to_ns - at_ns > day_ns ? at_ns + day_ns : to_ns;
         r = (struct sf_metrics_result){0};
@@ -333,7 +333,7 @@ static enum sf_err detect(struct sf_store *store, sf_str service, int64_t from_n
 
 static bool deploys_is_ours(const struct sf_call *call, sf_str tenant)
 {
-    sf_str rest = call->tenant, one; /* reads may name several: a|b */
+    sf_str rest = call->tenant, one; /* a read request may name several tenants: a|b */
     while (sf_str_split_next(&rest, '|', &one)) {
         if (sf_str_eq(one, tenant))
             return true;
@@ -354,7 +354,8 @@ static void add_told(const struct sf_deploy *d, struct found *f)
     if (f->is_full)
         return;
     told.id = id.p;
-    for (uint32_t i = 0; i < f->n; i++) { /* seen as well: one */
+    for (uint32_t i = 0; i < f->n; i++) { /* a posted deploy that was also detected is listed
+                                           * once */
         struct item *seen = &f->list[i];
         if (!seen->id && sf_str_eq(seen->service, told.service) &&
             (sf_str_eq(seen->version, told.version) || sf_str_eq(seen->commit, told.version))) {

@@ -5,7 +5,7 @@
 
 struct sf_deploys;
 
-/* Reads the file; one that cannot be read is set aside, and `notice` (240 bytes) reports it. */
+/* Reads the file; a file that cannot be read is renamed, and `notice` (240 bytes) reports it. */
 enum sf_err sf_deploys_open(struct sf_dir *dir, struct sf_deploys **out, char notice[240],
                             struct sf_why *why);
 void sf_deploys_close(struct sf_deploys *d); /* NULL is fine */

@@ -1,7 +1,7 @@
 /* erase.c - DELETE of data: reads the request (JSON body or parameters), checks that it names
- * something, counts what matches, then erases unless it is a dry run; what is too much to count is
- * erased all the same. Every erasure is logged with the caller's name. Also the endpoint that
- * flushes memory to disk. */
+ * something, counts what matches, then erases unless it is a dry run; if there is too much to
+ * count, it is erased uncounted. Every erasure is logged with the caller's name. Also the endpoint
+ * that flushes memory to disk. */
 #include "serve/own/erase.h"
 
 #include <stdio.h>
@@ -52,7 +52,7 @@ static enum sf_err erase_read_time(struct sf_json *j, int64_t now_ns, int64_t *o
                    SF_STR_ARG(sf_str_part(text, 0, 60)));
 }
 
-/* 0 represents no end, so that a variable that was never set would erase everything. */
+/* 0 means "no end", so an unset variable would erase everything. */
 static enum sf_err check_until(int64_t until_ns, struct sf_why *why)
 {
     return until_ns > 0 ? SF_OK : sf_fail(why, SF_ERR_INPUT, "until must be later than 1970");
@@ -82,7 +82,7 @@ static enum sf_err read_service(struct sf_json *j, struct sf_erase_request *e, s
                : SF_OK;
 }
 
-/* Its place among the words we know; their number when it is none. */
+/* The word's index; N_WORDS: unknown. */
 enum word { TRACES, SERVICE, FROM, UNTIL, ALL, DRY_RUN, N_WORDS };
 
 static enum word erase_word_of(sf_str key)
@@ -108,7 +108,7 @@ enum sf_err sf_erase_parse_json(sf_str body, int64_t now_ns, struct sf_arena *re
         return sf_fail(why, SF_ERR_INPUT, "the body must be a JSON object");
     while (!err && sf_json_key(&j, &key)) {
         enum word w = erase_word_of(key);
-        if (w == N_WORDS) /* it may have been meant to narrow: never erase more than was meant */
+        if (w == N_WORDS) /* an unknown word may have been meant to narrow the selection: refuse */
             return sf_fail(why, SF_ERR_INPUT,
                            "unknown key %.*s; known are traces, service, from, until, all, dry_run",
                            SF_STR_ARG(sf_str_part(key, 0, 60)));
@@ -145,7 +145,7 @@ static enum sf_err param_time(const struct sf_request *r, const char *name, int6
                    SF_STR_ARG(sf_str_part(sf_buf_str(room), 0, 60)));
 }
 
-/* The router has settled that each is known, there once, not empty and well written. */
+/* The router has checked that each parameter is known, given once, not empty and well encoded. */
 enum sf_err sf_erase_parse_params(const struct sf_request *r, int64_t now_ns, struct sf_arena *req,
                                   struct sf_erase_request *out, struct sf_why *why)
 {
@@ -279,8 +279,8 @@ static void write_answer(struct sf_call *call, const struct sf_erase_request *e,
     sf_buf_add_u8(&call->response->body, '\n');
 }
 
-/* Ad hoc profiles have no service and no traces: only `all` means them. They go after the store's
- * rows: when deleting them fails, the erasure can be requested again. */
+/* Ad hoc profiles have no service and no traces: only `all` selects them. They are deleted after
+ * the store's rows: when that fails, the erasure can be requested again. */
 static enum sf_err erase_adhoc(struct sf_call *call, const struct sf_erase_request *e,
                                uint64_t *out_n, struct sf_why *why)
 {
@@ -306,7 +306,7 @@ bool sf_erase_matching(struct sf_call *call, struct sf_worker *worker)
         err = sf_call_query(call, worker, tenants, &q, &why);
     if (!err) {
         err = sf_erase_count(store, &e.which, &q, &count, &uncounted);
-        /* Too much to count is not a reason to keep it. */
+        /* What cannot be counted is erased anyway. */
         if (!e.is_dry_run && (err == SF_ERR_LIMIT || err == SF_ERR_DEADLINE))
             err = SF_OK;
         else

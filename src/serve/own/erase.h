@@ -1,4 +1,4 @@
-/* erase.h - taking data away on request, and writing out what is in memory. */
+/* erase.h - deletes data on request; writes data that is in memory to disk. */
 #pragma once
 #include "serve/call.h"
 

@@ -1,4 +1,4 @@
-/* explain.h - GET /api/v1/explain: why it took so long. */
+/* explain.h - GET /api/v1/explain: explains the duration of a span, a trace or a set of spans. */
 #pragma once
 #include "serve/call.h"
 

@@ -16,7 +16,7 @@ static const char one_of[] = "set one of service=NAME, trace=ID, span=ID, q=QUER
 
 /* ---- thresholds ---- */
 
-/* "12", "12%": of a hundred. */
+/* "12" or "12%": a percentage. */
 static enum sf_err findings_read_share(const struct sf_request *r, const char *name,
                                        struct sf_arena *req, double *io, struct sf_why *why)
 {

@@ -1,4 +1,4 @@
-/* findings.h - GET /api/v1/findings: what stands out in a span, a trace or a service. */
+/* findings.h - GET /api/v1/findings: noteworthy observations about a span, a trace or a service. */
 #pragma once
 #include "serve/call.h"
 

@@ -8,7 +8,7 @@
 #include "render/findings.h"
 #include "wire/json_write.h"
 
-/* Time that requests spent in it. */
+/* Total time of the service's requests. */
 static double busy(const struct sf_service_stats *s)
 {
     return (double)s->sum.requests.n * (double)s->sum.requests.mean_ns;
@@ -33,9 +33,8 @@ static const struct sf_service_stats **busiest(const struct sf_services *all, st
     return list;
 }
 
-/* A disconnected caller or a stopping store ends all of it; an error of one service is reported
- * there.
- */
+/* True: an error of one service, reported there. A closed connection or a stopping store ends the
+ * whole call. */
 static bool is_of_one(enum sf_err err)
 {
     return err == SF_ERR_DEADLINE || err == SF_ERR_LIMIT || err == SF_ERR_NOT_FOUND;
@@ -64,7 +63,8 @@ enum sf_err sf_findings_each(struct sf_call *call, struct sf_findings_want *want
     const struct sf_service_stats **list = err ? NULL : busiest(&all, q->req);
     if (!err && (!list || !sf_arena_init(&own, call->service->query_memory_len)))
         err = sf_no_memory(why, "the query");
-    /* Half of the time is for one service at most, so that a slow one leaves some for others. */
+    /* One service gets half of the remaining time at most, so that a slow one leaves some for
+     * others. */
     int64_t end_ns = q->deadline_ns;
     uint32_t n = all.n < SF_LIMIT_FINDINGS_SERVICES ? all.n : SF_LIMIT_FINDINGS_SERVICES, done = 0;
     struct sf_json_writer w = sf_json_writer_init(out);

@@ -1,4 +1,4 @@
-/* frame_spans.h - GET /api/v1/frames/spans: from a function to the spans that ran it. */
+/* frame_spans.h - GET /api/v1/frames/spans: the spans that ran a function. */
 #pragma once
 #include "serve/call.h"
 

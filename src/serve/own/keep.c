@@ -8,7 +8,7 @@
 #include "serve/own/own_form.h"
 #include "serve/params.h"
 
-enum { MAX_CPU_PERCENT = 100000 }; /* a request may use many processors */
+enum { MAX_CPU_PERCENT = 100000 }; /* one request may use many CPUs */
 
 /* "2", "0.5" or "2%", in hundredths of a percent. Untouched when it is not given. */
 static enum sf_err keep_read_share(const struct sf_request *r, struct sf_arena *req, uint32_t *out,
@@ -36,7 +36,7 @@ static enum sf_err keep_read_share(const struct sf_request *r, struct sf_arena *
     return SF_OK;
 }
 
-/* What is given holds for all services; what is not is as configured. */
+/* Given values apply to all services; others are as configured. */
 static void keep_give_all(struct sf_keep_rules *rules, struct sf_keep_service *services,
                           const struct sf_keep_rule *was)
 {

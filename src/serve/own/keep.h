@@ -1,4 +1,4 @@
-/* keep.h - GET /api/v1/keep: what each rule would keep of the samples of single requests. */
+/* keep.h - GET /api/v1/keep: how much sample detail each retention rule would keep. */
 #pragma once
 #include "serve/call.h"
 

@@ -1,4 +1,4 @@
-/* links.h - GET /api/v1/links: where sources and logs are, for the page. */
+/* links.h - GET /api/v1/links: URL templates for source code and logs, for the page. */
 #pragma once
 #include "serve/call.h"
 

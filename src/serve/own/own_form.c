@@ -24,7 +24,7 @@ static void own_form_say_number(struct sf_response *r, const char *name, double 
 
 void sf_own_form_say(struct sf_response *r, const struct sf_profile_view *v)
 {
-    /* Of spans the tree has the records, of which one may represent several samples. */
+    /* A profile of spans counts records in the tree; one record may stand for several samples. */
     own_form_say_number(r, "x-spanflame-samples", fmax(v->taken, (double)v->tree.n_samples));
     if (v->is_estimate)
         sf_response_header(r, "x-spanflame-estimate", SF_STR("true"));

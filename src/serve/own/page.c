@@ -34,7 +34,7 @@ static const struct sf_page_file *find_file(sf_str path)
     return NULL;
 }
 
-/* Few clients of a page cannot take gzip, and those wait for the inflating. */
+/* Sends gzip; the few clients that cannot read it get the file decompressed for each request. */
 static enum sf_err page_add_body(struct sf_call *call, const struct sf_page_file *f,
                                  struct sf_why *why)
 {

@@ -1,7 +1,7 @@
 /* page_files.h - the web page's files, compiled in.
  *
- * tools/page builds them from web/ and writes the table; where there is no Node it writes an empty
- * one, and `/` says how to get the page. */
+ * tools/page builds them from web/ and writes the table; without Node it writes an empty table, and
+ * `/` says how to build the page. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -45,7 +45,7 @@ static void pins_say(struct sf_call *call, const char *what, sf_trace_id id)
                    SF_STR_ARG(sf_str_part(call->tenant, 0, 40)), trace);
 }
 
-/* First and last moment of its spans. NOT_FOUND: there are none. */
+/* Start of the first and end of the last span of a trace. NOT_FOUND: it has none. */
 static enum sf_err pins_find_trace(struct sf_store *store, sf_trace_id id, struct sf_query_ctx *q,
                                    struct sf_keep_ask *out, struct sf_why *why)
 {

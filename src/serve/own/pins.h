@@ -1,9 +1,9 @@
-/* pins.h - traces kept on request, and why one was kept or not.
+/* pins.h - pinned traces (kept on request), and why a trace's samples were kept or not.
  *
- *   GET    /api/v1/pins                  those that have not ended
+ *   GET    /api/v1/pins                  pins that have not expired
  *   POST   /api/v1/pins/{trace}          keeps spans and samples of a trace, for=7d, note=
  *   DELETE /api/v1/pins/{trace}
- *   GET    /api/v1/keep/{trace}          what became of its samples, and by which rules */
+ *   GET    /api/v1/keep/{trace}          whether its samples were kept, and by which rules */
 #pragma once
 #include "serve/call.h"
 

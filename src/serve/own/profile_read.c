@@ -29,7 +29,8 @@ static bool profile_read_param(const struct sf_request *r, const char *name, str
     return has;
 }
 
-/* order-service{env=prod}: a service it names is taken for the parameter, which errors know. */
+/* Reads order-service{env=prod}. A service in it is treated as the parameter `service`, for which
+ * error messages exist. */
 static enum sf_err read_selector(sf_str text, struct sf_arena *req, struct sf_profile_ask *ask,
                                  struct sf_why *why)
 {
@@ -50,8 +51,8 @@ static enum sf_err read_selector(sf_str text, struct sf_arena *req, struct sf_pr
     return SF_OK;
 }
 
-/* call_site=main&call_site=serve: functions from the outermost on; frame=parse and the like: what a
- * stack holds. All of them in the order they are given. */
+/* call_site=main&call_site=serve: functions from the outermost inwards; frame=parse and similar:
+ * functions that a stack must contain. The order given is kept. */
 static enum sf_err take_stack_param(sf_str name, sf_str val, struct asked *a, struct sf_arena *req,
                                     struct sf_why *why)
 {
@@ -97,7 +98,7 @@ static enum sf_err profile_read_stacks(const struct sf_request *r, struct sf_are
     return err;
 }
 
-/* Trace and span ids of samples, where the format has a place for them. */
+/* Reads the trace and span ids that samples must carry, for formats that can express them. */
 static enum sf_err profile_read_ids(sf_str text, struct asked *a, struct sf_why *why)
 {
     a->ask.has_ids = sf_str_eq(text, SF_STR("true"));
@@ -141,7 +142,7 @@ static enum sf_err profile_read_parameters(const struct sf_request *r, struct sf
         err = profile_read_ids(text, a, why);
     if (!err && (a->ask.span_id.len || a->ask.has_trace) &&
         !profile_read_param(r, "from", req, &text) && !profile_read_param(r, "until", req, &text))
-        return SF_OK; /* an id is found wherever it is */
+        return SF_OK; /* an id selects its samples at any time */
     return err ? err
                : sf_params_range(r, sf_clock_wall_ns(), SF_NS_PER_HOUR, &a->ask.from_ns,
                                  &a->ask.until_ns, why);

@@ -1,4 +1,4 @@
-/* profile_read.h - GET /api/v1/profile: a flame graph in any of the forms people read. */
+/* profile_read.h - GET /api/v1/profile: a flame graph in any output format. */
 #pragma once
 #include "serve/call.h"
 

@@ -1,5 +1,5 @@
-/* profile_upload.h - uploads by our own API and by OTLP: POST /api/v1/profile,
- * /v1development/profiles and its gRPC twins. */
+/* profile_upload.h - profile uploads by our own API and by OTLP: POST /api/v1/profile,
+ * /v1development/profiles and the same over gRPC. */
 #pragma once
 #include "serve/call.h"
 

@@ -1,4 +1,5 @@
-/* remote.h - how far data has reached the remote store, and whether it is whole there. */
+/* remote.h - how much data has been shipped to the remote store, and whether it is complete
+ * there. */
 #pragma once
 #include "serve/call.h"
 

@@ -15,7 +15,7 @@
 
 static bool not_ready(struct sf_call *call, const char *reason)
 {
-    /* Asking is not a request that failed: probes do it all day, nothing is counted as refused. */
+    /* Answered without counting a refusal: probes ask all the time. */
     sf_status_answer(call->response, SF_FORM_TEXT, sf_status_unavailable, reason);
     call->response->retry_after_s = 0;
     return true;
@@ -49,8 +49,8 @@ bool sf_self_echo(struct sf_call *call, __attribute__((unused)) struct sf_worker
     return true;
 }
 
-/* Grafana switches features by the version it finds here, and reads it as Tempo's: the newest
- * interface this server speaks, not our own number. */
+/* Grafana switches features by the version it finds here, and reads it as Tempo's: so this is the
+ * newest Tempo version whose API this server supports, not our own version. */
 bool sf_self_buildinfo(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
 {
     struct sf_json_writer w = sf_json_writer_init(&call->response->body);
@@ -197,13 +197,15 @@ bool sf_self_metrics(struct sf_call *call, __attribute__((unused)) struct sf_wor
     struct sf_store *store = atomic_load(&s->store);
     struct sf_store_state state = {0};
     struct sf_grant grant = {0};
-    (void)sf_auth_grant(s, call->request, &grant, NULL); /* admitted already; whose are shown? */
+    (void)sf_auth_grant(s, call->request, &grant, NULL); /* already admitted; this finds the tenants
+                                                          * to show */
     struct sf_exposition e = {.tenants = sf_buf_str(&grant.tenants),
                               .out = &call->response->body,
                               .is_open_metrics = sf_exposition_wants_open_metrics(
                                   sf_request_header(call->request, SF_STR("accept")))};
     if (store)
-        (void)store->ops->state(store, &state, NULL); /* zeros then: a scrape must not fail */
+        (void)store->ops->state(store, &state, NULL); /* shows zeros on failure: a scrape must not
+                                                       * fail */
     sf_call_ok(call, e.is_open_metrics ? sf_exposition_type_open : sf_exposition_type_plain);
     sf_exposition_family(&e, "spanflame_build_info", SF_METRIC_GAUGE, "The version running.");
     labelled(&e, "version", s->version, 1);

@@ -1,4 +1,4 @@
-/* self.h - the server's own status: ready, metrics, build. */
+/* self.h - the server's own status: readiness, metrics, build information. */
 #pragma once
 #include "serve/call.h"
 

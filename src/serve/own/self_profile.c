@@ -32,14 +32,14 @@ void sf_self_profile_done(struct sf_self_profile *p)
 
 /* ---- on its thread ---- */
 
-/* CANCELLED: no caller waits any more. */
+/* CANCELLED: the client has disconnected. */
 static enum sf_err wait_until(const struct sf_call *call, int64_t until_ns, struct sf_why *why)
 {
     while (sf_clock_mono_ns() < until_ns) {
         if (atomic_load(sf_exchange_cancel(call->ex)))
             return sf_fail(why, SF_ERR_CANCELLED, "the caller went away");
         if (atomic_load(&call->service->state) == SF_SERVICE_STOPPING)
-            return SF_OK; /* what there is so far */
+            return SF_OK; /* the server stops: return the profile so far */
         sf_clock_sleep_ms(STEP_MS);
     }
     return SF_OK;
@@ -66,7 +66,7 @@ static enum sf_err self_profile_measure(const struct sf_self_profile *p, const c
     return err;
 }
 
-/* The library writes to a path: here it is memory of this process. */
+/* The library writes to a path; this one is a memory file of the process. */
 static enum sf_err self_profile_take(const struct sf_self_profile *p, struct sf_buf *out,
                                      struct sf_why *why)
 {
@@ -98,7 +98,8 @@ static void self_profile_run(void *arg)
     }
     sf_buf_done(&body);
     sf_mutex_lock(&p->mutex);
-    p->is_busy = false; /* before the answer: its receiver may start the next one */
+    p->is_busy = false; /* before the answer, because the client may start the next profile at
+                         * once */
     sf_mutex_unlock(&p->mutex);
     sf_call_finish(call);
 }
@@ -125,7 +126,7 @@ static bool self_profile_begin(struct sf_call *call, int64_t length_ns, unsigned
         (void)sf_fail(&why, SF_ERR_BUSY, "a profile of the server is being taken: one at a time");
         return sf_call_fail(call, SF_ERR_BUSY, &why);
     }
-    sf_self_profile_join(p); /* it has given its answer: a moment at most */
+    sf_self_profile_join(p); /* the previous thread has sent its answer and ends within a moment */
     p->call = call;
     p->length_ns = length_ns;
     p->rate_hz = rate_hz;

@@ -1,7 +1,7 @@
-/* self_profile.h - the server's own profiles, as Go's programs have them: /debug/pprof/.
+/* self_profile.h - profiles of the server itself, at the paths that Go programs use: /debug/pprof/.
  *
- * One at a time. A profile takes as long as it was requested, so it has a thread of its own, which
- * ends early when the caller goes away or the server stops. */
+ * One at a time. A profile takes the requested time, so it runs on a thread of its own, which ends
+ * early when the client disconnects or the server stops. */
 #pragma once
 #include "os/thread.h"
 
@@ -9,11 +9,12 @@ struct sf_call;
 struct sf_worker;
 
 struct sf_self_profile {
-    struct sf_mutex mutex; /* guards is_busy; takes nothing */
+    struct sf_mutex mutex; /* guards is_busy; no other lock is taken while it is held */
     bool is_busy;
-    struct sf_thread thread; /* the last one; of the call that set is_busy, like all below */
-    struct sf_call *call;    /* the thread's, while it is busy */
-    int64_t length_ns;       /* likewise; 0: memory */
+    struct sf_thread thread; /* of the last profile; it and all below belong to the call that set
+                              * is_busy */
+    struct sf_call *call;    /* used by the thread while is_busy */
+    int64_t length_ns;       /* likewise; 0: a heap profile */
     unsigned rate_hz;        /* likewise */
 };
 

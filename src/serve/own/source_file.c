@@ -33,7 +33,8 @@ static bool source_file_is_source(sf_str file)
     return false;
 }
 
-/* No empty name, none that begins with a dot (".." and ".git" are such), no control characters. */
+/* Whether no part of the path is empty or begins with a dot ("..", ".git"), and none has control
+ * characters. */
 static bool source_file_is_plain(sf_str path)
 {
     bool is_begin = true;
@@ -64,7 +65,8 @@ static enum sf_err open_source(const struct sf_service *s, sf_str file, struct s
         snprintf(path, sizeof(path), "%.*s", SF_STR_ARG(rest));
         *out_path = rest;
         err = sf_file_open_beneath(s->source_folder, path, out, NULL);
-        size_t at = 0; /* what was built elsewhere lies in another place here: its last folders */
+        size_t at = 0; /* the program may have been built in another folder: try the path's last
+                        * parts */
         while (at < rest.len && rest.p[at] != '/')
             at++;
         rest = sf_str_from_at(rest, at < rest.len ? at + 1 : at);

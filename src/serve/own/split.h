@@ -1,4 +1,4 @@
-/* split.h - where slow begins, as people write it: "p95". */
+/* split.h - reads the quantile that separates slow spans from the others: "p95". */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"

@@ -1,4 +1,4 @@
-/* symbols.h - programs and debug files, by build id: /api/v1/symbols. */
+/* symbols.h - /api/v1/symbols: upload of programs and debug files, by build id. */
 #pragma once
 #include "serve/call.h"
 

@@ -5,7 +5,7 @@
 #include "serve/params.h"
 #include "wire/json_write.h"
 
-/* Parts that are not empty; estimates are named. */
+/* Writes the parts that are not empty, and marks estimates. */
 static void trace_ledgers_write_span(const struct sf_span *span, const struct sf_span_times *t,
                                      struct sf_json_writer *w)
 {

@@ -129,7 +129,7 @@ static enum sf_err adhoc_read_body(struct work *x, enum method method)
 static const sf_str file_head = SF_STR("spanflame ad hoc profile 1\n");
 
 struct profile {
-    struct sf_buf file, inflated; /* what the batch points into */
+    struct sf_buf file, inflated; /* memory that the batch points into */
     struct sf_profile_batch batch;
     const struct sf_batch_type *types;
     uint32_t n_types;
@@ -164,7 +164,7 @@ static enum sf_err adhoc_redact(struct work *x, struct profile *p)
     return err;
 }
 
-/* The profile as it is written. */
+/* Encodes the profile for its file. */
 static enum sf_err pack(struct work *x, const struct profile *p, struct sf_buf *out)
 {
     struct sf_deflate *z = sf_deflate_new();
@@ -319,7 +319,7 @@ static enum sf_err adhoc_upload(struct work *x)
     if (!err)
         err = adhoc_redact(x, &p);
     if (!err)
-        err = find_types(x, &p); /* of which names may have changed */
+        err = find_types(x, &p); /* redaction may have changed the types' names */
     if (!err)
         err = pack(x, &p, &packed);
     sf_adhoc_files_name(x->texts[NAME], name);
@@ -380,7 +380,7 @@ static void adhoc_add_types(struct sf_buf *out, const struct profile *p)
                      SF_STR_ARG(sf_str_part(p->types[i].type.sample_type, 0, 40)));
 }
 
-/* The type to compare: the one that is requested, or the first that both have. */
+/* The type to compare: the requested one, or the first that both profiles have. */
 static enum sf_err common_type(struct work *x, const struct profile *p, uint32_t *out)
 {
     struct sf_buf left = {.max = 80}, right = {.max = 80};

@@ -1,5 +1,5 @@
-/* adhoc.h - adhocprofiles.v1.AdHocProfileService: a profile that is uploaded to be examined, and
- * compared with another; it never joins the store. */
+/* adhoc.h - adhocprofiles.v1.AdHocProfileService: profiles uploaded to be viewed or compared; they
+ * are not part of the store. */
 #pragma once
 #include "serve/call.h"
 

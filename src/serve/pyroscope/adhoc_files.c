@@ -51,7 +51,7 @@ enum sf_err sf_adhoc_files_id_parse(sf_str id, struct sf_adhoc_file *out, struct
     struct sf_adhoc_file f = {.id = id, .name = sf_str_from_at(id, ULID_LEN + 1)};
     bool is_id = id.len > ULID_LEN + 1 && id.len <= SF_ADHOC_ID_LEN && id.p[ULID_LEN] == '-';
     for (size_t i = 0; i < id.len; i++) {
-        if (!adhoc_files_is_plain(id.p[i])) /* Pyroscope's words */
+        if (!adhoc_files_is_plain(id.p[i])) /* error message as in Pyroscope */
             return sf_fail(why, SF_ERR_INPUT,
                            "id '%.*s' is invalid: can only contain [a-zA-Z0-9_-.]",
                            SF_STR_ARG(sf_str_part(id, 0, 80)));
@@ -119,7 +119,7 @@ static int adhoc_files_newest_first(const void *a, const void *b)
 enum sf_err sf_adhoc_files_list(struct sf_dir *dir, sf_str tenant, struct sf_arena *req,
                                 const struct sf_adhoc_file **out, size_t *out_n, struct sf_why *why)
 {
-    /* Uploads that come at once may leave a few more than there should be. */
+    /* Concurrent uploads may exceed the limit by a few files. */
     struct listing l = {.tenant = tenant, .req = req, .cap = 2 * (size_t)SF_LIMIT_ADHOC_FILES};
     enum sf_err err;
     l.files = sf_arena_new_n(req, l.cap, sizeof(*l.files));
@@ -162,7 +162,8 @@ enum sf_err sf_adhoc_files_add(struct sf_dir *dir, sf_str tenant, const char *na
     enum sf_err err = sf_dir_make(dir, folder, why);
     adhoc_files_make_id(name, now_ms, id);
     adhoc_files_path_of(tenant, sf_str_from(id), path);
-    snprintf(temporary, sizeof(temporary), "%s/%.26s.new", folder, id); /* a name of no tenant */
+    snprintf(temporary, sizeof(temporary), "%s/%.26s.new", folder, id); /* no tenant has a name of
+                                                                         * this form */
     if (!err)
         err = sf_dir_create(dir, temporary, &file, why);
     if (!err)
@@ -204,19 +205,19 @@ enum sf_err sf_adhoc_files_read(struct sf_dir *dir, sf_str tenant, sf_str id, st
 
 /* ---- erasing and retention ---- */
 
-struct sweep { /* of the whole folder */
+struct sweep { /* a pass over the whole folder */
     struct sf_dir *dir;
     sf_str tenant;   /* empty: of all */
     int64_t from_ms; /* uploaded in [from, to) */
     int64_t to_ms;
-    int64_t stale_ms; /* uploads begun before this one and never finished go too; 0: none */
+    int64_t stale_ms; /* also deletes unfinished uploads begun before this time; 0: none */
     bool is_dry_run;
     uint64_t n_gone;
     enum sf_err err;
     struct sf_why *why;
 };
 
-/* The upload's time of an entry; false: it is not of this tenant, or no profile. */
+/* The upload time in an entry's name; false: another tenant's, or not a profile. */
 static bool entry_time(const char *entry, sf_str tenant, int64_t *out_ms)
 {
     sf_str all = sf_str_from(entry);
@@ -230,7 +231,7 @@ static bool entry_time(const char *entry, sf_str tenant, int64_t *out_ms)
     return true;
 }
 
-/* An upload that a crash cut short; its name is a ULID. */
+/* Whether the entry is an unfinished upload, left by a crash; its name is a ULID. */
 static bool is_stale(const char *entry, int64_t before_ms)
 {
     sf_str name = sf_str_from(entry), end = SF_STR(".new");
@@ -255,7 +256,7 @@ static bool adhoc_files_sweep_entry(void *arg, const char *entry, bool is_dir)
     if (s->is_dry_run || (size_t)snprintf(path, sizeof(path), "%s/%s", folder, entry) >= PATH_LEN)
         return true;
     s->err = sf_dir_unlink(s->dir, path, s->why);
-    if (s->err == SF_ERR_NOT_FOUND) /* a newer upload made room */
+    if (s->err == SF_ERR_NOT_FOUND) /* a newer upload has deleted it already */
         s->err = SF_OK;
     return !s->err;
 }
@@ -269,7 +270,7 @@ static enum sf_err run_sweep(struct sweep *s)
     return err || s->is_dry_run || !s->n_gone ? err : sf_dir_sync(s->dir, folder, s->why);
 }
 
-/* The first millisecond that does not lie before a time. */
+/* The first millisecond that is not before `ns`. */
 static int64_t ms_from(int64_t ns)
 {
     return ns / SF_NS_PER_MS + (ns > 0 && ns % SF_NS_PER_MS > 0);
@@ -341,7 +342,7 @@ enum sf_err sf_adhoc_files_trim(void *arg, int64_t before_ns, uint64_t need_len,
     while (!err && n_gone < n && freed < need_len && list[n_gone].ms < ms_from(before_ns))
         freed += list[n_gone++].len;
     while (n_gone > 0 && n_gone < n && list[n_gone].ms == list[n_gone - 1].ms)
-        n_gone++; /* of the same moment: they go together */
+        n_gone++; /* uploaded in the same millisecond: deleted together */
     s.to_ms = n_gone ? list[n_gone - 1].ms + 1 : 0;
     for (size_t i = n_gone; i < n; i++)
         left.len += list[i].len;

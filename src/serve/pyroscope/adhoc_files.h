@@ -1,10 +1,10 @@
-/* adhoc_files.h - profiles uploaded for viewing: files in a folder of the data directory, beside
- * the store and not part of it. What is in them is the caller's.
+/* adhoc_files.h - profiles uploaded for viewing: files in a folder of the data directory, not part
+ * of the store. The caller chooses their contents.
  *
- * A file is called TENANT@ID, and an id says when it was uploaded and what it was called: a ULID,
- * a dash, the name. So the folder is the list, and nothing else is kept. Each tenant has the newest
- * SF_LIMIT_ADHOC_FILES of its profiles; older ones make space. The time of an upload is what
- * erasing and retention go by. */
+ * A file is called TENANT@ID, and an id holds the time of the upload and the profile's name: a
+ * ULID, a dash, the name. So the directory is the only index. Each tenant keeps the newest
+ * SF_LIMIT_ADHOC_FILES of its profiles; older ones are deleted. Erasing and retention use the time
+ * of the upload. */
 #pragma once
 #include "base/arena.h"
 #include "base/limits.h"
@@ -21,25 +21,25 @@ struct sf_adhoc_file {
 
 /* Characters outside A-Z a-z 0-9 . - _ become _; cut to SF_ADHOC_NAME_LEN, never empty. */
 void sf_adhoc_files_name(sf_str given, char out[SF_ADHOC_NAME_LEN + 1]);
-/* The parts of an id. INPUT: it is none. */
+/* Splits an id. INPUT: it is not an id. */
 enum sf_err sf_adhoc_files_id_parse(sf_str id, struct sf_adhoc_file *out, struct sf_why *why);
 
-/* Writes the file and makes space. `name` is clean. FULL, IO. */
+/* Writes the file and deletes the tenant's oldest ones above the limit. `name` is clean. FULL,
+ * IO. */
 enum sf_err sf_adhoc_files_add(struct sf_dir *dir, sf_str tenant, const char *name, int64_t now_ms,
                                sf_bytes bytes, struct sf_arena *req, sf_str *out_id,
                                struct sf_why *why);
 /* Appends its bytes to `out`. INPUT, NOT_FOUND, IO. */
 enum sf_err sf_adhoc_files_read(struct sf_dir *dir, sf_str tenant, sf_str id, struct sf_buf *out,
                                 struct sf_why *why);
-/* Of one tenant, newest first, in `req`. */
+/* Lists the files of one tenant, newest first, in `req`. */
 enum sf_err sf_adhoc_files_list(struct sf_dir *dir, sf_str tenant, struct sf_arena *req,
                                 const struct sf_adhoc_file **out, size_t *out_n,
                                 struct sf_why *why);
-/* Deletes those of one tenant that were uploaded in [from, to), or with `is_dry_run` only counts
- * them; 0 and 0: all. */
+/* Deletes the files of one tenant that were uploaded in [from, to); with `is_dry_run` only counts
+ * them. 0 and 0: all files. */
 enum sf_err sf_adhoc_files_erase(struct sf_dir *dir, sf_str tenant, int64_t from_ns, int64_t to_ns,
                                  bool is_dry_run, uint64_t *out_n, struct sf_why *why);
-/* Retention, of all tenants: see struct sf_beside, whose `trim` this is. `arg` is the data
- * directory. */
+/* Retention for all tenants; the `trim` of struct sf_beside. `arg` is the data directory. */
 enum sf_err sf_adhoc_files_trim(void *arg, int64_t before_ns, uint64_t need_len,
                                 struct sf_beside_state *out, struct sf_why *why);

@@ -53,7 +53,7 @@ enum sf_err sf_ingest_app_name_parse(sf_str text, struct sf_arena *req, struct s
     a.name = sf_str_trim(sf_str_part(text, 0, brace));
     if (sf_str_find_char(rest, '}', &end)) {
         rest = sf_str_part(rest, 0, end);
-    } else if (rest.len) { /* the incomplete pair at the end is lost, as it always was */
+    } else if (rest.len) { /* the incomplete pair at the end is ignored, as by Pyroscope */
         while (rest.len && rest.p[rest.len - 1] != ',')
             rest.len--;
     }
@@ -195,7 +195,7 @@ static bool ingest_is_id(sf_str key)
            sf_str_eq(key, SF_STR("profile_id"));
 }
 
-/* Labels that come from elsewhere in the request; those that were given stay. */
+/* Adds a label from another part of the request unless the key is already given. */
 static void ingest_add_label(struct sf_app_name *app, sf_str key, sf_str val)
 {
     for (uint32_t i = 0; i < app->n_labels; i++) {
@@ -211,7 +211,7 @@ static void fill_hint(const struct sf_profile_take *t, struct asked *a, struct s
     int64_t now_ns = t->call->request->recv_ns;
     uint64_t rate = 100;
     if (a->rate.len && (!sf_str_to_u64(a->rate, &rate) || rate > UINT32_MAX))
-        rate = 100; /* as ever: a bad rate is the usual one */
+        rate = 100; /* an invalid rate means the default, as in Pyroscope */
     ingest_add_label(&a->app, SF_STR("pyroscope_spy"), a->spy);
     *h = (struct sf_profile_hint){.service = a->app.name,
                                   .labels = a->app.labels,
@@ -228,7 +228,7 @@ static void fill_hint(const struct sf_profile_take *t, struct asked *a, struct s
         h->is_request = h->is_request || ingest_is_id(a->app.labels[i].key);
 }
 
-/* Text formats say in the last part of the name what they measure. */
+/* In text formats the last part of the application name is the profile type. */
 static enum sf_err split_name(struct sf_profile_hint *h, struct sf_why *why)
 {
     struct sf_profile_type type;
@@ -248,7 +248,7 @@ static enum sf_err split_name(struct sf_profile_hint *h, struct sf_why *why)
 
 /* ---- the body ---- */
 
-/* Parts beside the profile, without their compression; false: a fault is in `why`. */
+/* Decompresses a part other than the profile into the arena. */
 static enum sf_err unwrap_part(struct sf_profile_take *t, sf_str part, sf_str *out,
                                struct sf_why *why)
 {
@@ -285,7 +285,7 @@ static enum sf_err ingest_add_parts(struct sf_profile_take *t, struct sf_profile
     if (!err && !profile.p)
         err = sf_fail(why, SF_ERR_INPUT, "the part %s is missing", is_jfr ? "jfr" : "profile");
     if (err || profile.len == 0)
-        return err; /* an empty one: fine, and nothing to keep */
+        return err; /* an empty profile is valid; nothing is stored */
     return sf_profile_upload_add(&t->upload, profile, h, why);
 }
 
@@ -312,10 +312,10 @@ static enum sf_err ingest_read_upload(struct sf_profile_take *t, struct sf_why *
         a.format = SF_STR("tree");
     is_jfr = sf_str_eq(a.format, SF_STR("jfr"));
     is_pprof = sf_str_eq(a.format, SF_STR("pprof"));
-    for (size_t i = 0; i < 3; i++) /* "folded" is what an old client says of anything */
+    for (size_t i = 0; i < 3; i++) /* old clients send "folded" for any format */
         is_text = is_text || sf_str_eq(a.format, texts[i]);
     if (!is_text && !is_jfr && !is_pprof && !is_multipart) {
-        /* What is clearly a format is taken for what it is, whatever an old client calls it. */
+        /* A recognisable format is read as such, whatever the client calls it. */
         sf_str found = sf_str_from(sf_profile_format_find(t->body));
         is_text = !found.len;
         is_unknown = is_text && !a.format.len && sf_str_trim(t->body).len;
@@ -339,7 +339,8 @@ static enum sf_err ingest_read_upload(struct sf_profile_take *t, struct sf_why *
     t->is_malformed = true;
     if (is_multipart && !is_pprof && !is_text)
         return ingest_add_parts(t, &h, is_jfr, why);
-    /* Any text has a line that ends in a number: without a word of the sender it is not folded. */
+    /* Many texts have a line that ends in a number: unless the sender says so, it is not read as
+     * folded. */
     return is_unknown ? sf_profile_format_refuse(t->body, why)
                       : sf_profile_upload_add(&t->upload, t->body, &h, why);
 }
@@ -349,7 +350,7 @@ static void ingest_refuse(struct sf_profile_take *t, enum sf_err err, const stru
     static const struct sf_outcome unparsable = {422, SF_GRPC_UNKNOWN, 0};
     bool is_theirs = err == SF_ERR_INPUT || err == SF_ERR_UNSUPPORTED;
     if (t->is_malformed &&
-        (is_theirs || err == SF_ERR_LIMIT)) /* too large is one more fault of it */
+        (is_theirs || err == SF_ERR_LIMIT)) /* a profile that is too large counts as malformed */
         sf_call_refuse(t->call, is_theirs ? SF_COUNT_REJECT_MALFORMED : SF_COUNT_REJECT_TOO_LARGE,
                        unparsable, why->text);
     else

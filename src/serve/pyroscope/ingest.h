@@ -11,8 +11,8 @@ struct sf_app_name { /* "app{k=v,k2=v2}" */
     struct sf_label *labels; /* in the order given, the last one of a key counts */
     uint32_t n_labels;
 };
-/* INPUT as Pyroscope says it; lists in `req`. */
+/* Fails with INPUT, worded as Pyroscope does; lists are in `req`. */
 enum sf_err sf_ingest_app_name_parse(sf_str text, struct sf_arena *req, struct sf_app_name *out,
                                      struct sf_why *why);
-/* Never fails: what is no time is now. */
+/* Never fails: a text that is not a time means now. */
 int64_t sf_ingest_time(sf_str text, int64_t now_ns);

@@ -1,4 +1,4 @@
-/* profile_uuid.h - a profile's id as Pyroscope's clients write it. */
+/* profile_uuid.h - parses a profile id as Pyroscope's clients write it. */
 #pragma once
 #include "model/profile.h"
 

@@ -8,11 +8,11 @@
 
 enum { MAX_LABELS = 256, MAX_SAMPLES = 512 };
 
-struct series { /* of the message being read */
+struct series { /* state while reading one message */
     struct sf_label labels[MAX_LABELS];
     sf_str samples[MAX_SAMPLES];
     uint32_t n_labels, n_samples;
-    uint64_t n_unknown; /* fields of the request that are not known here */
+    uint64_t n_unknown; /* unknown fields of the request */
 };
 
 static enum sf_err push_too_many(const char *what, int most, struct sf_why *why)
@@ -38,7 +38,7 @@ static enum sf_err check_repeats(const struct series *s, struct sf_why *why)
     return SF_OK;
 }
 
-/* Every sample of a series is one profile with its labels. */
+/* Adds every sample of a series as one profile with the series' labels. */
 static enum sf_err push_add_series(struct sf_profile_take *t, const struct series *s,
                                    struct sf_why *why)
 {
@@ -72,7 +72,8 @@ static enum sf_err read_series_pb(struct sf_pb *pb, struct series *s, struct sf_
     while (sf_pb_next(pb)) {
         struct sf_pb m;
         if (pb->field != 1 && pb->field != 2) {
-            s->n_unknown += pb->field != 3; /* notes of Pyroscope's own servers to each other */
+            s->n_unknown += pb->field != 3; /* internal annotations of Pyroscope servers are
+                                             * ignored */
             sf_pb_skip(pb);
             continue;
         }
@@ -92,7 +93,8 @@ static enum sf_err read_series_pb(struct sf_pb *pb, struct series *s, struct sf_
             else if (m.field == 1)
                 raw = sf_pb_str(&m);
             else {
-                s->n_unknown += is_label || m.field != 2; /* its id: the server gives one */
+                s->n_unknown += is_label || m.field != 2; /* the profile's id is ignored: the server
+                                                           * assigns one */
                 sf_pb_skip(&m);
             }
         }
@@ -243,11 +245,12 @@ static void push_answer(struct sf_profile_take *t)
     sf_connect_ok(t->call);
 }
 
-/* A profile that is too large stays so however often it is sent: no word that means "try again". */
+/* A profile that is too large will be too large on a retry: do not answer with a retryable
+ * status. */
 static void push_refuse(struct sf_profile_take *t, enum sf_err err, const struct sf_why *why)
 {
     static const struct sf_outcome too_large = {400, SF_GRPC_INVALID_ARGUMENT, 0};
-    if (err == SF_ERR_LIMIT) /* a bomb among them */
+    if (err == SF_ERR_LIMIT) /* also a decompression bomb */
         sf_call_refuse(t->call, SF_COUNT_REJECT_TOO_LARGE, too_large, why->text);
     else
         sf_call_fail(t->call, err, why);

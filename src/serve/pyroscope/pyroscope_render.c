@@ -33,7 +33,8 @@ struct work {
 
 /* ---- parameters ---- */
 
-/* "TYPE{labels}": the type is taken out of the matchers, where the selector's grammar puts it. */
+/* Reads "TYPE{labels}". The selector grammar returns the type among the matchers; it is removed
+ * from them. */
 static enum sf_err read_query(struct work *x, const char *name, struct sf_prof_query *out)
 {
     struct sf_label_selector selector = {0};
@@ -72,7 +73,7 @@ static enum sf_err pyroscope_render_read_times(struct work *x, const char *from,
     if (out->from_ns < 0 || out->from_ns > out->to_ns)
         return sf_fail(&x->why, SF_ERR_INPUT, "%s lies after %s", from, until);
     if (out->to_ns == 0)
-        out->to_ns = 1; /* the store takes 0 and 0 for all times */
+        out->to_ns = 1; /* the store would read 0 and 0 as "all times" */
     return SF_OK;
 }
 
@@ -108,7 +109,7 @@ static uint32_t pyroscope_render_nodes_of(const struct work *x)
 
 /* ---- the timeline ---- */
 
-/* Steps people can read: the first whose bound is not below a 1500th of the range. */
+/* Chooses a readable step: the first whose bound is at least 1/1500 of the range. */
 static int64_t step_s_of(int64_t range_s)
 {
     static const struct {
@@ -170,8 +171,7 @@ static enum sf_err ask_points(struct work *x, const struct sf_prof_query *query,
                                       &x->q, out, &x->why);
 }
 
-/* "timeline":{...},"groups":{...} */
-/* Pyroscope's answer has no place for it. */
+/* Reports the number of groups in a header: Pyroscope's answer has no field for it. */
 static void say_groups(struct work *x, uint32_t n)
 {
     char text[80];
@@ -333,7 +333,7 @@ bool sf_pyroscope_render_label_values(struct sf_call *call, struct sf_worker *wo
     if (!err)
         err = x.store->ops->prof_list(x.store, &query, &x.q, &list, &x.why);
     if (sf_str_eq(label, SF_STR("__name__")))
-        label = SF_STR("__profile_type__"); /* the field names of this older API */
+        label = SF_STR("__profile_type__"); /* the field names of this older API differ */
     if (!err) {
         values = sf_arena_new_n(x.req, (size_t)list.n + 1, sizeof(*values));
         err = values ? SF_OK : sf_no_room(&x.why, "the answer");

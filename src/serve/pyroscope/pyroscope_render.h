@@ -1,4 +1,4 @@
-/* pyroscope_render.h - Pyroscope's older reading interface, which Profiles Drilldown still uses for
+/* pyroscope_render.h - Pyroscope's older query API, which Profiles Drilldown still uses for
  * exports, call graphs and comparisons. */
 #pragma once
 #include "serve/call.h"

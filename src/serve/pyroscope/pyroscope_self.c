@@ -3,8 +3,8 @@
 #include "serve/connect.h"
 #include "wire/message.h"
 
-/* A health check that requests nothing in particular, over Connect or gRPC: a request that gets
- * here is served; before, the router responds that the server is not ready. */
+/* The health check, over Connect or gRPC: always healthy, because the router answers before this
+ * handler while the server is not ready. */
 bool sf_pyroscope_self_health(struct sf_call *call,
                               __attribute__((unused)) struct sf_worker *worker)
 {
@@ -34,7 +34,7 @@ bool sf_pyroscope_self_version(struct sf_call *call,
     return true;
 }
 
-/* The names are Pyroscope's: heat maps and exemplars are part of its second storage layer. */
+/* The names are Pyroscope's: heat maps and exemplars belong to its second storage version. */
 bool sf_pyroscope_self_features(struct sf_call *call,
                                 __attribute__((unused)) struct sf_worker *worker)
 {
@@ -103,7 +103,7 @@ bool sf_pyroscope_self_knows(sf_str path)
     return false;
 }
 
-/* Pyroscope's pages show the sentence as it is. */
+/* Pyroscope's pages show the text unchanged. */
 const char *sf_pyroscope_self_instead(sf_str path)
 {
     if (sf_str_starts(path, SF_STR("/vcs.v1.VCSService/")))

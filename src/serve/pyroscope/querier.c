@@ -13,7 +13,7 @@ static int querier_by_text(const void *a, const void *b)
     return sf_str_cmp(*(const sf_str *)a, *(const sf_str *)b);
 }
 
-/* Sorted, each once, as field 1 of the answer. */
+/* Writes the texts, sorted and without duplicates, as field 1 of the answer. */
 static void querier_write_texts(struct sf_message *m, sf_str *list, size_t n)
 {
     if (n == 0)
@@ -143,7 +143,7 @@ static enum sf_err answer_values(struct sf_querier_work *x)
     return SF_OK;
 }
 
-/* One set as its own bytes, so that equal ones are found by sorting. */
+/* Encodes one label set as bytes, so that equal sets are found by sorting. */
 static enum sf_err render_set(struct sf_querier_work *x, const struct sf_series *s, sf_str *out)
 {
     struct sf_buf text = {0};
@@ -202,8 +202,9 @@ static enum sf_err answer_series(struct sf_querier_work *x)
 
 /* ---- what there is ---- */
 
-/* The caller's own profiles, a minute each: the times are those of the largest in the first and the
- * last one. Profiles of single requests are no points, but they are data. */
+/* Answers whether there are profiles and of which times: those of the largest profile in the first
+ * and in the last minute with data. Profiles of single requests have no points, but count as
+ * data. */
 static enum sf_err answer_stats(struct sf_querier_work *x)
 {
     const struct sf_prof_query every = {0};
@@ -224,7 +225,7 @@ static enum sf_err answer_stats(struct sf_querier_work *x)
     return SF_OK;
 }
 
-/* What a query would examine: its series, profiles and samples are counted, not estimated. */
+/* Counts the series, profiles and samples that a query would read; they are not estimated. */
 static enum sf_err answer_analysis(struct sf_querier_work *x)
 {
     struct sf_label_selector selector = {0};

@@ -1,5 +1,5 @@
-/* querier.h - querier.v1.QuerierService: what Grafana's Pyroscope data source asks, over Connect in
- * protobuf and JSON and over gRPC. */
+/* querier.h - querier.v1.QuerierService: the API of Grafana's Pyroscope data source, over Connect
+ * in protobuf and JSON and over gRPC. */
 #pragma once
 #include "serve/call.h"
 

@@ -25,7 +25,7 @@ enum slot {
     OPTIONS,
     LEFT,
     RIGHT,
-    /* words of an enumeration, or their numbers */
+    /* names of an enumeration, or their numbers */
     FORMAT,
     EXEMPLARS,
     DOTS,
@@ -289,8 +289,8 @@ static const char *querier_ask_name_of(enum slot slot)
                                : "aggregation";
 }
 
-/* A word that is not known requests something that is not done here. Clients that can do without it
- * ask again: they know a server without it by this error. */
+/* An unknown value requests something that is not supported: UNSUPPORTED, by which clients
+ * recognise an older server and retry without it. */
 static enum sf_err put_word(struct sf_querier_ask *a, enum slot slot, sf_str text,
                             struct sf_why *why)
 {
@@ -627,7 +627,7 @@ static enum sf_err querier_ask_read_value(struct sf_json *j, enum slot slot, str
     return SF_OK;
 }
 
-/* Names are the same in all methods; which of them a method has is in its fields. */
+/* Names are the same in all methods; the table of fields says which of them a method has. */
 static bool querier_ask_has_field(enum sf_querier_method method, enum slot slot)
 {
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
@@ -649,8 +649,8 @@ static enum sf_err querier_ask_read_json(enum sf_querier_method method, struct s
         size_t i = 0, n = sizeof(names) / sizeof(names[0]);
         while (i < n && !sf_str_eq(key, sf_str_from(names[i].key)))
             i++;
-        /* A comparison has a format of its own in newer clients; what has no number yet that all
-         * servers agree on is only in JSON. */
+        /* Newer clients send the format of a comparison. Fields whose number is not yet the same in
+         * all servers are accepted in JSON only. */
         bool is_known = i < n && (querier_ask_has_field(method, names[i].slot) ||
                                   (method == SF_QUERIER_DIFF &&
                                    (names[i].slot == FORMAT || names[i].slot == MAX_NODES)) ||

@@ -22,14 +22,14 @@ enum sf_querier_method {
 
 enum { SF_QUERIER_LIST = 256 };
 
-/* Their numbers are the protocol's. */
+/* The values are the protocol's numbers. */
 enum sf_querier_format {
     SF_QUERIER_ANY,
     SF_QUERIER_FLAMEGRAPH,
     SF_QUERIER_TREE,
     SF_QUERIER_DOT,
     SF_QUERIER_PPROF,
-    /* These have no numbers yet that all servers agree on: by their words only. */
+    /* Their numbers differ between servers, so these are accepted by name only. */
     SF_QUERIER_FUNCTIONS = -1,
     SF_QUERIER_CALLS = -2, /* PROFILE_FORMAT_FUNCTION_TREE */
     SF_QUERIER_SANDWICH = -3
@@ -70,19 +70,19 @@ struct sf_querier_ask {
     bool has_pgo, is_flat;
     struct sf_stack_term frames[SF_STACK_TERMS]; /* frame_filter */
     size_t n_frames;
-    uint64_t n_unknown; /* fields that no version of the protocol that is known here has */
-    bool is_async;      /* requests an id to come back with */
-    sf_str request_id;  /* comes back with it */
+    uint64_t n_unknown; /* fields that are in no known version of the protocol */
+    bool is_async;      /* requests an id with which to fetch the answer later */
+    sf_str request_id;  /* fetches the answer with that id */
     double step_s;
     bool has_options;                /* of the format */
-    int64_t max_rows;                /* among them: of a table of functions; 0: all */
-    int64_t calls_of, calls_to;      /* of a tree of functions */
-    int64_t calls_depth;             /* below its first one; 0: as deep as may be */
-    struct sf_querier_ask *sides[2]; /* of a comparison; NULL: not given */
+    int64_t max_rows;                /* of a table of functions; 0: all */
+    int64_t calls_of, calls_to;      /* of a tree of functions: selection and direction */
+    int64_t calls_depth;             /* levels below the first node; 0: the maximum */
+    struct sf_querier_ask *sides[2]; /* of a comparison: its two queries; NULL: not given */
 };
 
-/* INPUT, LIMIT; UNSUPPORTED: a field or a word is known, or not, and requests what is not done
- * here. In `req`. */
+/* INPUT, LIMIT; UNSUPPORTED: the request uses a field or value that is not supported here. Lists
+ * are in `req`. */
 enum sf_err sf_querier_ask_read(enum sf_querier_method method, sf_str body, bool is_json,
                                 struct sf_arena *req, struct sf_querier_ask *out,
                                 struct sf_why *why);

@@ -4,7 +4,7 @@
 #include "flame/tree_chain.h"
 #include "flame/tree_order.h"
 
-/* No protobuf message has these yet: they are requested by words and answered in JSON. */
+/* The messages have no field for this yet: it is requested by name and answered in JSON. */
 enum { FIELD = 100 };
 
 enum sf_err sf_querier_calls_check(const struct sf_querier_ask *ask, struct sf_why *why)
@@ -41,7 +41,7 @@ struct writing {
     const int64_t *totals;
     struct sf_tree_order order;
     bool *has_children;
-    int64_t max_depth; /* below the first node */
+    int64_t max_depth; /* levels below the first node */
 };
 
 static void write_values(const struct writing *w, uint32_t node, sf_str name)
@@ -53,7 +53,7 @@ static void write_values(const struct writing *w, uint32_t node, sf_str name)
         sf_message_bool(w->m, FIELD, "hasChildren", true);
 }
 
-/* The nodes from places[at] on, in reading order: a node's children follow it. */
+/* Writes the nodes from places[at] on, in preorder: a node's children follow it. */
 static void write_nodes(const struct writing *w, uint32_t at, sf_str first_name)
 {
     size_t marks[SF_QUERIER_CALLS_DEPTH + 1];
@@ -78,7 +78,7 @@ static void write_nodes(const struct writing *w, uint32_t at, sf_str first_name)
     }
 }
 
-/* `key` and a root, which is not there when the chain is in no stack. */
+/* Writes `key` and a root; without the root when no stack contains the chain. */
 static enum sf_err querier_calls_write_side(struct sf_querier_work *x, const char *key,
                                             const struct sf_tree *tree, int64_t max_depth,
                                             bool is_whole)

@@ -1,6 +1,6 @@
-/* querier_dots.c - exemplars and heatmap points. Details of profiles are summed by span and time,
- * filtered by the stacks that were requested, and grouped by labels; for a time series only the
- * largest of each step is kept. A second query finds the labels that the groups leave out. */
+/* querier_dots.c - exemplars and heatmap points. Detail rows are summed by span and time, filtered
+ * by the stacks that were requested, and grouped by labels; for a time series only the largest of
+ * each step is kept. A second query finds the labels that grouping removes. */
 #include "serve/pyroscope/querier_dots.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/time_unit.h"
 #include "serve/pyroscope/profile_uuid.h"
 
-struct naming { /* groups of the series that details belong to */
+struct naming { /* groups of the series that detail rows belong to */
     struct sf_label *labels;
     uint32_t *ends, n_sets, n_labels;
 };
@@ -71,7 +71,7 @@ static int querier_dots_by_span(const void *a, const void *b)
     return sf_trace_id_cmp(x->trace, y->trace);
 }
 
-/* Which nodes of the rows' tree end a stack that is requested; NULL: all do. */
+/* Marks the nodes of the tree that end a requested stack; NULL: all do. */
 static enum sf_err find_meant(struct sf_querier_work *x, const struct sf_tree *tree,
                               const bool **out)
 {
@@ -147,8 +147,8 @@ static bool is_key(const sf_str *keys, size_t n, sf_str key)
     return false;
 }
 
-/* The same points again, apart by all labels that the groups leave out: the largest of a point is
- * the largest of its own labels too. */
+/* Queries the same points again, grouped by all labels: the largest profile of a point is also the
+ * largest of its own labels, which gives the labels that grouping removed. */
 enum sf_err sf_querier_dots_owners_find(struct sf_querier_work *x, int64_t step_ns,
                                         struct sf_querier_owners *out)
 {
@@ -257,7 +257,7 @@ static int by_step(const void *a, const void *b)
     return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-/* Of each span and step one dot, and of each step the largest. */
+/* Keeps one dot for each span and step, then the largest dot of each step. */
 static size_t keep_largest(struct sf_querier_dot *list, size_t n)
 {
     size_t n_spans = 0, n_out = 0;

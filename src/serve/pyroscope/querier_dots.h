@@ -1,12 +1,12 @@
-/* querier_dots.h - what single profiles and spans come to, for heatmaps and exemplars. */
+/* querier_dots.h - values of single profiles and spans, for heatmaps and exemplars. */
 #pragma once
 #include "serve/pyroscope/querier_work.h"
 
 struct sf_querier_dot {
     uint32_t group;
-    const struct sf_series *series; /* of a span: that of its first sample */
+    const struct sf_series *series; /* of a span: the series of its first sample */
     int64_t time_ns, slot_ns, value;
-    sf_profile_id id; /* of a profile, or */
+    sf_profile_id id; /* id of a profile; otherwise: */
     sf_span_id span;  /* of a span */
     sf_trace_id trace;
 };
@@ -17,7 +17,7 @@ struct sf_querier_dot_list {
     struct sf_label_sets sets; /* what groups are */
 };
 
-/* Which labels each profile of a query has beyond those of its group. */
+/* The labels of a profile that grouping removed. */
 struct sf_querier_owner {
     sf_profile_id id;
     uint32_t set;
@@ -27,24 +27,25 @@ struct sf_querier_owners {
     uint32_t n;
     struct sf_label_sets sets;
 };
-/* Of the largest profile of each step; step 0: of every profile. */
+/* Finds them for the largest profile of each step; step 0: for every profile. */
 enum sf_err sf_querier_dots_owners_find(struct sf_querier_work *x, int64_t step_ns,
                                         struct sf_querier_owners *out);
 
-/* One dot for each span and time, ordered by group and time: of the stacks that are requested.
- * Samples without an id are none. */
+/* One dot for each span and time, ordered by group and time, from the requested stacks. Samples
+ * without an id are ignored. */
 enum sf_err sf_querier_dots_find(struct sf_querier_work *x, struct sf_querier_dot_list *out);
-/* Where the step ends that a time lies in, as points of a time series have it. */
+/* End of the step that contains a time; points of a time series are placed there. */
 int64_t sf_querier_dots_step_end(const struct sf_querier_work *x, int64_t time_ns, int64_t step_ns);
-/* The span with the most in each step, in the numbering of `groups`. */
+/* The span with the largest value in each step; groups are numbered as in `groups`. */
 enum sf_err sf_querier_dots_of_steps(struct sf_querier_work *x, int64_t step_ns,
                                      const struct sf_label_sets *groups,
                                      struct sf_querier_dot_list *out);
-/* That of one step; NULL: no span has samples there. */
+/* The dot of one step; NULL: no span has samples there. */
 const struct sf_querier_dot *sf_querier_dots_at(const struct sf_querier_dot_list *dots,
                                                 uint32_t group, int64_t slot_ns);
-/* As an element of a list of exemplars, with the labels that its group leaves out: a profile's are
- * those of `owners`, a span's those of its series without what `ask` groups by. */
+/* Writes the dot as an exemplar, with the labels that grouping removed: those of a profile come
+ * from `owners`, those of a span are the labels of its series without the keys that `ask` groups
+ * by. */
 void sf_querier_dots_write(struct sf_message *m, const struct sf_querier_dot *d,
                            const struct sf_querier_owners *owners,
                            const struct sf_querier_ask *ask);

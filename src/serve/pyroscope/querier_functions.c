@@ -5,12 +5,12 @@
 #include "flame/frame_name.h"
 #include "flame/tree_top.h"
 
-/* No protobuf message has these yet: they are requested by words and answered in JSON. */
+/* The messages have no field for this yet: it is requested by name and answered in JSON. */
 enum { FIELD = 100 };
 
 struct row {
     sf_str name;
-    int64_t self[2], total[2]; /* of both sides, or the first alone */
+    int64_t self[2], total[2]; /* of the two sides of a comparison, or in [0] only */
 };
 
 enum sf_err sf_querier_functions_check(const struct sf_querier_ask *ask, struct sf_why *why)
@@ -65,7 +65,7 @@ static int by_cost(const void *a, const void *b)
     return sf_str_cmp(x->name, y->name);
 }
 
-/* Rows of one name become one, in the order of a table. */
+/* Merges rows with the same name and sorts them for a table. */
 static uint32_t querier_functions_settle(struct row *rows, uint32_t n)
 {
     uint32_t n_out = 0;

@@ -1,8 +1,8 @@
-/* querier_heatmap.c - SelectHeatmap: how often which size came when.
+/* querier_heatmap.c - SelectHeatmap: how often values of each size occur over time.
  *
- * A dot is a stored profile, or what one span has of samples at one time. Sizes fall into twenty
- * equal rows between the smallest and the largest dot of all series; times into slots that end at
- * start, start + step, ... */
+ * A dot is a stored profile, or the sum of one span's samples at one time. Values are divided into
+ * twenty equal rows between the smallest and the largest dot of all series, times into slots that
+ * end at start, start + step, ... */
 #include <stdlib.h>
 
 #include "base/num.h"

@@ -1,7 +1,7 @@
 /* querier_points.c - SelectSeries: sums of profiles over time.
  *
- * Points stand at start, start + step, ...; each has what came in the step before it, the first
- * what came with it. A last one, at the end, has what came since the last whole step. */
+ * Points are at start, start + step, ...; each is the sum over the step that ends there. The first
+ * covers its own time only; a last one, at the end, covers the rest after the last whole step. */
 #include "base/time_unit.h"
 #include "serve/pyroscope/querier.h"
 #include "serve/pyroscope/querier_dots.h"

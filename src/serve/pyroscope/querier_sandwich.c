@@ -5,14 +5,15 @@
 #include "flame/tree_order.h"
 #include "flame/tree_sandwich.h"
 
-/* No protobuf message has these yet: they are requested by words and answered in JSON. */
+/* The messages have no field for this yet: it is requested by name and answered in JSON. */
 enum { FIELD = 100 };
 
 struct half {
-    struct sf_tree tree; /* the root, the function, and the rest below it */
+    struct sf_tree tree; /* the root, the function below it, and its callers or callees below
+                          * that */
     const int64_t *totals;
     struct sf_tree_order order;
-    uint32_t *names; /* of each node, in the table */
+    uint32_t *names; /* index in the table of names, for each node */
 };
 
 enum sf_err sf_querier_sandwich_check(const struct sf_querier_ask *ask, struct sf_why *why)
@@ -66,7 +67,7 @@ static enum sf_err write_half(struct sf_querier_work *x, const char *key, const 
     uint32_t n_open = 0;
     if (!marks || !is_open)
         return sf_no_room(&x->why, "the answer");
-    if (h->tree.n_nodes == 1) /* nowhere: a function of no weight, which has the first name */
+    if (h->tree.n_nodes == 1) /* no stack contains it: a function with value 0 and the first name */
         sf_message_end(m, sf_message_begin(m, FIELD, key));
     for (uint32_t i = 1; i <= h->tree.n_nodes; i++) {
         uint32_t depth = i < h->tree.n_nodes ? h->order.depths[i] - 1 : 0;
@@ -95,7 +96,8 @@ static enum sf_err querier_sandwich_write_all(struct sf_querier_work *x,
     const struct sf_frame function = {.function = x->ask->function};
     struct half callers, callees;
     enum sf_err err;
-    sf_tree_builder_frame(names, &function); /* the first, so that both halves begin with it */
+    sf_tree_builder_frame(names, &function); /* added first, so that it is the first name of both
+                                              * halves */
     err = querier_sandwich_prepare(x, &s->callers, max_nodes, names, &callers);
     if (!err)
         err = querier_sandwich_prepare(x, &s->callees, max_nodes, names, &callees);

@@ -31,8 +31,8 @@ static enum sf_err querier_tree_check(const struct sf_querier_ask *a, struct sf_
     return SF_OK;
 }
 
-/* Spans by the rules of the join: a child of a tagged span gets its share, though no sample names
- * it. */
+/* Selects samples of spans by the rules of the join: a child of a tagged span gets its share,
+ * though no sample carries its id. */
 static enum sf_err merge_spans(struct sf_querier_work *x, const struct sf_prof_query *query,
                                const struct sf_tree **out)
 {
@@ -120,9 +120,7 @@ static void querier_tree_write_flame(struct sf_message *m, const struct sf_flame
     sf_message_end(m, mark);
 }
 
-/* These answers have no place for remarks: stacks of an estimate stand under a frame that reports
- * it.
- */
+/* Puts estimated stacks under a frame that says so: these answers have no field for remarks. */
 static enum sf_err querier_tree_mark(struct sf_querier_work *x, const struct sf_tree *grouped,
                                      struct sf_tree *out)
 {
@@ -190,11 +188,10 @@ static enum sf_err answer_sandwich(struct sf_querier_work *x, const struct sf_tr
     return err ? err : sf_querier_sandwich_write(x, &marked, querier_tree_nodes_of(x->ask));
 }
 
-/* With lines and files. Nothing at all when there are no samples. */
+/* The profile has lines and files. Writes nothing when there are no samples. */
 static enum sf_err querier_tree_write_profile(struct sf_querier_work *x)
 {
-    struct sf_profile_view view = {.time_ns = x->query.to_ns -
-                                              1, /* the end, which is part of the range */
+    struct sf_profile_view view = {.time_ns = x->query.to_ns - 1, /* to_ns is exclusive */
                                    .duration_ns = x->query.to_ns - x->query.from_ns};
     struct sf_tree whole;
     enum sf_err err = querier_tree_merge(x, x->ask, &x->query, &whole);
@@ -272,7 +269,7 @@ static enum sf_err check_types(struct sf_querier_work *x)
     return sf_fail(&x->why, SF_ERR_INPUT, "both sides have the same profile type");
 }
 
-/* The newest form of the query: each side has a format, and that of the left one counts. */
+/* Comparison in the newest API: each side has a format; the left one's is used. */
 static enum sf_err answer_tables(struct sf_querier_work *x, const struct sf_tree trees[2])
 {
     struct sf_querier_ask *const *sides = x->ask->sides;
@@ -282,7 +279,7 @@ static enum sf_err answer_tables(struct sf_querier_work *x, const struct sf_tree
     return err ? err : sf_querier_functions_write_diff(x, sides[0], trees, true);
 }
 
-/* What the left side requests, of each side's own call site. */
+/* Applies the options of the left side to each side's own call site. */
 static enum sf_err take_options(struct sf_querier_work *x)
 {
     struct sf_querier_ask *left = x->ask->sides[0], *right = x->ask->sides[1];
@@ -325,7 +322,7 @@ static enum sf_err answer_diff(struct sf_querier_work *x)
         if (querier_tree_nodes_of(side) > max_nodes)
             max_nodes = querier_tree_nodes_of(side);
     }
-    for (size_t i = 0; !err && i < 2; i++) { /* both, or they would not meet */
+    for (size_t i = 0; !err && i < 2; i++) { /* mark both, or their stacks would differ */
         struct sf_tree plain = trees[i];
         err = querier_tree_mark(x, &plain, &trees[i]);
     }

@@ -40,7 +40,7 @@ static enum sf_err set_range(const struct sf_querier_ask *a, enum sf_querier_tim
     if (a->start_ms > a->end_ms || a->start_ms < 0 || a->end_ms > most)
         return sf_fail(why, SF_ERR_INPUT, "the start of the time range lies after its end");
     query->from_ns = a->start_ms * SF_NS_PER_MS;
-    query->to_ns = (a->end_ms + 1) * SF_NS_PER_MS; /* the end is part of the range */
+    query->to_ns = (a->end_ms + 1) * SF_NS_PER_MS; /* the end is included in the range */
     return SF_OK;
 }
 
@@ -73,7 +73,8 @@ enum sf_err sf_querier_work_stacks(const struct sf_querier_ask *a, struct sf_sta
                                    struct sf_why *why)
 {
     struct sf_stack_ask ask = {.sites = a->sites,
-                               /* go_pgo replaces it, a tree of functions searches for it itself */
+                               /* go_pgo replaces the call site; a tree of functions searches for it
+                                * itself */
                                .n_sites = a->has_pgo || a->format == SF_QUERIER_CALLS ? 0
                                                                                       : a->n_sites,
                                .terms = a->frames,
@@ -121,7 +122,7 @@ static enum sf_err give_id(struct sf_querier_work *x, sf_str body)
     return is_ok ? SF_OK : sf_no_memory(&x->why, "the answer");
 }
 
-/* Puts the query behind an id in place of the one that only names it. */
+/* Replaces a request that only contains an id by the request encoded in that id. */
 static enum sf_err querier_work_recall(struct sf_querier_work *x, enum sf_querier_method method)
 {
     sf_str id = x->ask->request_id, body = SF_STR_NONE;

@@ -1,26 +1,26 @@
-/* recording_list.h - the rules of all tenants and their totals, as recording_rules.c keeps them and
- * recording_run.c evaluates them; no other code's. */
+/* recording_list.h - the rules of all tenants and their totals, shared by recording_rules.c, which
+ * stores them, and recording_run.c, which evaluates them. */
 #pragma once
 #include "os/thread.h"
 #include "serve/pyroscope/recording_rules.h"
 #include "serve/pyroscope/recording_totals.h"
 
 struct sf_recording_entry {
-    char *line; /* as in the file, without its end; owned, terminated */
+    char *line; /* as in the file, without the newline; owned, terminated */
 };
 
 struct sf_recording_rules {
     struct sf_dir *dir;
     struct sf_mutex lock; /* guards what follows; held while the file of rules is replaced, so that
-                           * the file is always the list of one moment */
+                           * the file always matches the list */
     struct sf_recording_entry list[SF_LIMIT_RULES];
     size_t n;
     struct sf_recording_totals totals;
-    uint64_t n_failed; /* evaluations that could not be done */
+    uint64_t n_failed; /* failed evaluations */
 };
 
 extern const char sf_recording_totals_file[];
 
-/* The rule of an entry, in `req`: it was written by us. False: no space. */
+/* Parses the rule of an entry into `req`; it was validated before. False: no memory. */
 bool sf_recording_rules_list_read(const struct sf_recording_entry *e, struct sf_arena *req,
                                   struct sf_recording_rule *out);

@@ -47,7 +47,7 @@ static enum sf_err bad_kind(sf_str word, struct sf_why *why)
                    SF_STR_ARG(sf_str_part(word, 0, 40)));
 }
 
-/* {"functionName": {"functionName": "x", "metricType": "TOTAL"}}, or only what is inside. */
+/* {"functionName": {"functionName": "x", "metricType": "TOTAL"}}, or only the inner object. */
 static enum sf_err read_filter_json(struct sf_json *j, struct sf_recording_rule *r,
                                     struct sf_why *why)
 {
@@ -265,7 +265,7 @@ static bool recording_rule_is_letters(sf_str s)
     return s.len > 0 && s.len <= SF_RULE_ID_LEN;
 }
 
-/* One more error of the request; all are reported together. */
+/* Appends an error; all of a request are reported together. */
 static void add_fault(struct sf_buf *faults, const char *format, sf_str text)
 {
     sf_buf_print(faults, "%s", faults->len ? "; " : "");
@@ -328,7 +328,8 @@ enum sf_err sf_recording_rule_check(const struct sf_recording_rule *r, struct sf
         add_fault(&faults, "metric name must start with %.*s", PREFIX);
     check_matchers(r, scratch, &faults);
     for (size_t i = 0; i < r->n_matchers; i++) {
-        if (!sf_utf8_is_valid(r->matchers[i])) /* it would be another one when it is read again */
+        if (!sf_utf8_is_valid(r->matchers[i])) /* it would not be the same after writing and reading
+                                                * it */
             add_fault(&faults, "a matcher is not UTF-8%.*s", SF_STR_NONE);
     }
     if (!sf_utf8_is_valid(r->function))
@@ -418,7 +419,7 @@ void sf_recording_rule_write(const struct sf_recording_rule *r, struct sf_arena 
     if (r->n_labels)
         sf_message_list_end(m);
     sf_message_i64(m, 7, "generation", r->generation);
-    if (r->function.len) { /* metric_type is 0, TOTAL: a default, which is left out */
+    if (r->function.len) { /* metric_type is TOTAL, which is 0 and therefore omitted */
         outer = sf_message_begin(m, 8, "stacktraceFilter");
         inner = sf_message_begin(m, 1, "functionName");
         sf_message_str(m, 1, "functionName", r->function);

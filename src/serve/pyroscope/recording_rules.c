@@ -30,7 +30,7 @@ bool sf_recording_rules_list_read(const struct sf_recording_entry *e, struct sf_
            sf_recording_rule_read_line(line, req, out);
 }
 
-/* The place of a rule; n: there is none. `out` is what it says, in `req`. */
+/* Index of a rule; n: not found. `out` is the parsed rule, in `req`. */
 static enum sf_err recording_rules_find(const struct sf_recording_rules *r, sf_str tenant,
                                         sf_str id, struct sf_arena *req,
                                         struct sf_recording_rule *out, size_t *out_at,
@@ -121,8 +121,8 @@ static enum sf_err recording_rules_load(struct sf_recording_rules *r, sf_str tex
     return SF_OK;
 }
 
-/* The file is kept for inspection, and what could be read takes its place: a server does not stay
- * away because of a rule. */
+/* Renames the damaged file for inspection and writes the readable rules in its place, so that the
+ * server can start. */
 static enum sf_err recording_rules_set_aside(struct sf_recording_rules *r, size_t n_bad,
                                              char notice[240], struct sf_why *why)
 {
@@ -187,7 +187,7 @@ void sf_recording_rules_close(struct sf_recording_rules *r)
 
 /* ---- changes; with the lock ---- */
 
-/* Less than before always fits. */
+/* Whether a change stays within the limits; one that makes the list shorter always does. */
 static bool recording_rules_fits(const struct sf_recording_rules *r, size_t at, size_t len,
                                  struct sf_why *why)
 {
@@ -201,7 +201,7 @@ static bool recording_rules_fits(const struct sf_recording_rules *r, size_t at, 
                     SF_LIMIT_RULES_TEXT_LEN);
 }
 
-/* As it was when the file cannot be written: what is in memory is what is on the disk. */
+/* Undoes the change in memory when the file cannot be written. */
 static enum sf_err recording_rules_put(struct sf_recording_rules *r, size_t at,
                                        const struct sf_recording_rule *rule,
                                        struct sf_arena scratch, struct sf_why *why)
@@ -274,7 +274,7 @@ static bool send_rule(struct sf_call *call, const struct sf_recording_rule *rule
     return true;
 }
 
-/* The id of a get or a delete: field 1. */
+/* Reads the id of a get or a delete: field 1. */
 static enum sf_err recording_rules_read_id(struct sf_call *call, struct sf_arena *req, sf_str *out,
                                            struct sf_why *why)
 {
@@ -389,7 +389,7 @@ static enum sf_err recording_rules_redact(struct sf_call *call, struct sf_arena 
     return err;
 }
 
-/* What came of an upsert beyond its errors. */
+/* Outcome of an upsert that did not fail. */
 enum upsert { DONE, CONFLICT, EXHAUSTED };
 
 /* With the lock. */

@@ -1,8 +1,8 @@
-/* recording_rules.h - settings.v1.RecordingRulesService: rules that make metrics of profiles.
+/* recording_rules.h - settings.v1.RecordingRulesService: rules that generate metrics from profiles.
  *
- * Rules are a few lines of a file in the data directory, each tenant's own. A thread of the server
- * asks the store for their sums every few seconds (sf_recording_run), and /metrics shows them
- * as counters; recording_totals.h says how they stay right over restarts. Any thread. */
+ * Each tenant has its own rules; they are lines of a file in the data directory. A thread of the
+ * server reads their sums from the store every few seconds (sf_recording_run), and /metrics shows
+ * them as counters; recording_totals.h says how they stay correct across restarts. Any thread. */
 #pragma once
 #include "meter/exposition.h"
 #include "os/dir.h"
@@ -10,13 +10,11 @@
 
 struct sf_recording_rules;
 
-/* Reads the files. Rules that cannot be read are left out and their file gets another name; sums
- * that cannot be read are made again from the store; `notice` (240 bytes) then reports it. IO,
- * NOMEM.
- */
+/* Reads the files. Rules that cannot be read are left out and their file is renamed; sums that
+ * cannot be read are recomputed from the store; `notice` (240 bytes) then reports it. IO, NOMEM. */
 enum sf_err sf_recording_rules_open(struct sf_dir *dir, struct sf_recording_rules **out,
                                     char notice[240], struct sf_why *why);
-/* Sums up what came since the last pass, on the calling thread, and saves it. */
+/* Adds the profiles that arrived since the last pass, on the calling thread, and saves the sums. */
 void sf_recording_run(struct sf_service *s, struct sf_worker *worker, int64_t now_ns,
                       const atomic_bool *is_stopping);
 void sf_recording_run_render(struct sf_recording_rules *r, bool has_tenancy,

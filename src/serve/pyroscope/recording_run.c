@@ -1,9 +1,9 @@
-/* recording_run.c - evaluating recording rules, and showing what came of it.
+/* recording_run.c - evaluates recording rules and shows their counters.
  *
- * A pass takes the rules of one moment and asks the store without holding the lock. Profiles are
- * stamped with the time they begin and arrive after they end, some of them late: what began in the
- * last LATE_NS stays open and is summed again in each pass. Behind a long pause the closed part is
- * caught up in pieces, so that a query stays as small as those that people ask. */
+ * A pass copies the rules and queries the store without holding the lock. Profiles are stamped with
+ * the time they begin and arrive after they end, some of them late: so profiles that began in the
+ * last LATE_NS are "open" and summed again in each pass. After a long pause the closed part is
+ * caught up in pieces, so that each query stays small. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@
 
 static const int64_t LATE_NS = 5 * SF_NS_PER_MIN, PIECE_NS = SF_NS_PER_HOUR,
                      LEAST_NS = SF_NS_PER_MIN, AHEAD_NS = SF_NS_PER_HOUR;
-enum { MAX_PIECES = 24 }; /* of one rule in one pass; the next pass continues */
+enum { MAX_PIECES = 24 }; /* pieces of one rule in one pass; the next pass continues */
 
 struct pass {
     struct sf_service *service;
@@ -70,7 +70,7 @@ static enum sf_err recording_run_prepare(struct pass *p, const struct sf_recordi
     return err;
 }
 
-/* Puts what was found in its place, unless the rule has changed since. */
+/* Stores the sums, unless the rule has changed since. */
 static enum sf_err recording_run_apply(struct pass *p, const struct sf_recording_rule *rule,
                                        int64_t closed_ns, const struct sf_prof_points *closed,
                                        const struct sf_prof_points *open,
@@ -82,7 +82,7 @@ static enum sf_err recording_run_apply(struct pass *p, const struct sf_recording
     enum sf_err err = SF_OK;
     sf_mutex_lock(&p->rules->lock);
     total = sf_recording_totals_find(t, rule->tenant, rule->id);
-    if (total) { /* gone: deleted or changed meanwhile */
+    if (total) { /* NULL: deleted or changed meanwhile */
         is_new = unread->n && total->n_partial == 0;
         total->n_partial += unread->n > 0;
         err = sf_recording_totals_apply(t, total, closed_ns, closed, open, p->now_ns, why);
@@ -98,7 +98,7 @@ static enum sf_err recording_run_apply(struct pass *p, const struct sf_recording
     return err;
 }
 
-/* One step: closes [closed, next), and when that is all, sums what is open. */
+/* One step: adds [closed, next) to the closed sum; after the last piece, sums the open part. */
 static enum sf_err recording_run_step(struct pass *p, const struct sf_recording_rule *rule,
                                       int64_t closed_ns, int64_t next_ns, bool is_last,
                                       struct sf_why *why)
@@ -111,7 +111,7 @@ static enum sf_err recording_run_step(struct pass *p, const struct sf_recording_
     err = recording_run_prepare(p, rule, &x, why);
     if (!err)
         err = recording_run_ask(p, rule, &x, closed_ns, next_ns, &closed, why);
-    if (!err) /* what is ahead of our clock by a little is open too */
+    if (!err) /* + AHEAD_NS: senders' clocks may be slightly ahead */
         err = recording_run_ask(p, rule, &x, next_ns, is_last ? p->now_ns + AHEAD_NS : next_ns,
                                 &open, why);
     sf_stack_filter_free(x.stacks);
@@ -171,20 +171,21 @@ static void recording_run_evaluate(struct pass *p, const struct sf_recording_rul
 
 /* ---- a pass ---- */
 
-/* From where on a rule is to be summed; begins its total when it has none. False: no memory. */
+/* The time up to which a rule is summed; creates its total when it has none. False: no memory. */
 static bool find_closed(struct pass *p, const struct sf_recording_rule *rule, int64_t *out)
 {
     struct sf_recording_totals *t = &p->rules->totals;
     struct sf_recording_total *total = sf_recording_totals_find(t, rule->tenant, rule->id);
     if (!total)
         total = sf_recording_totals_add(t, rule->tenant, rule->id, rule->since_ns);
-    if (total && total->closed_ns > p->now_ns + AHEAD_NS) /* the clock was wrong then */
+    if (total && total->closed_ns > p->now_ns + AHEAD_NS) /* the clock was wrong when it was
+                                                           * closed */
         total->closed_ns = p->now_ns;
     *out = total ? total->closed_ns : 0;
     return total != NULL;
 }
 
-/* Sums whose rule is not there any more: the server stopped between the two files. */
+/* Removes totals without a rule: the server stopped between writing the two files. */
 static void forget_lost(struct pass *p)
 {
     struct sf_recording_rules *r = p->rules;
@@ -244,7 +245,7 @@ void sf_recording_run(struct sf_service *s, struct sf_worker *worker, int64_t no
         sf_arena_reset(&worker->arena);
         sf_mutex_lock(&p.rules->lock);
         is_ok = i < p.rules->n;
-        /* A rule that moves up meanwhile waits for the next pass. */
+        /* A rule that moves to a lower index meanwhile waits for the next pass. */
         if (is_ok)
             is_ok = sf_recording_rules_list_read(&p.rules->list[i], &worker->arena, &rule) &&
                     find_closed(&p, &rule, &closed_ns);
@@ -284,7 +285,7 @@ static void render_rules(struct sf_recording_rules *r, struct sf_recording_rule 
     }
 }
 
-/* Whose sums are too low because of damaged blocks. */
+/* Lists the rules whose sums are too low because of damaged blocks. */
 static void render_partial(struct sf_recording_rules *r, const struct sf_recording_rule *list,
                            size_t n, bool has_tenancy, struct sf_exposition *e)
 {
@@ -312,7 +313,8 @@ void sf_recording_run_render(struct sf_recording_rules *r, bool has_tenancy,
     sf_mutex_lock(&r->lock);
     list = sf_arena_new_n(&room, r->n + 1, sizeof(*list));
     for (size_t i = 0; list && i < r->n; i++) {
-        /* Without tenancy other tenants are not served, and their series would look like ours. */
+        /* Without tenancy, rules of other tenants are left out: their series would look like
+         * ours. */
         if (sf_recording_rules_list_read(&r->list[i], &room, &list[n]))
             n += has_tenancy || sf_str_eq(list[n].tenant, SF_STR("single-tenant"));
     }

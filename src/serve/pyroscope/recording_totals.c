@@ -1,5 +1,5 @@
-/* recording_totals.c - counters of recording rules. A series holds the closed sum and the sum of
- * what may still change; a pass adds the newly closed part and replaces the open one. The file has
+/* recording_totals.c - counters of recording rules. A series holds the closed sum and the open sum,
+ * which may still change; a pass adds the newly closed part and replaces the open one. The file has
  * one JSON line per rule and per series. */
 #include "serve/pyroscope/recording_totals.h"
 
@@ -118,7 +118,7 @@ static struct sf_recording_series *recording_totals_find_series(struct sf_record
     return NULL;
 }
 
-/* NULL and no fault: there are as many as there may be. */
+/* *out is NULL without an error: the limit of series is reached. */
 static enum sf_err recording_totals_add_series(struct sf_recording_totals *t,
                                                struct sf_recording_total *total, sf_bytes labels,
                                                struct sf_recording_series **out, struct sf_why *why)
@@ -232,7 +232,7 @@ struct shown {
     size_t n;
 };
 
-/* The first of a name is the one that counts; a family must not have it twice. */
+/* Shows the first label of each name; a name must not occur twice in a series. */
 static void recording_totals_show(struct shown *x, sf_str name, sf_str val)
 {
     for (size_t i = 0; i < x->n; i++) {

@@ -21,15 +21,15 @@ enum { FILE_MAX = 256 << 20 };
 static const char file_name[] = "settings", damaged_name[] = "settings.damaged";
 
 struct setting {
-    sf_str tenant, name, value; /* in one piece of memory, at `tenant` */
+    sf_str tenant, name, value; /* in one allocation, which begins at `tenant` */
     int64_t modified_ms;
-    uint64_t n_unknown; /* of a request: fields that are not known here */
+    uint64_t n_unknown; /* of a request: number of unknown fields */
 };
 
 struct sf_pyroscope_settings {
     struct sf_dir *dir;
-    struct sf_mutex lock; /* guards the list; held while the file is replaced, so that the file is
-                           * always the list of one moment */
+    struct sf_mutex lock; /* guards the list; held while the file is replaced, so that the file
+                           * always matches the list */
     struct setting list[SF_LIMIT_SETTINGS];
     size_t n;
 };
@@ -141,8 +141,8 @@ static enum sf_err settings_load(struct sf_pyroscope_settings *s, sf_str text, s
     return SF_OK;
 }
 
-/* A server does not stay away because of a reader's preferences: the file is kept for inspection,
- * and what could be read takes its place. */
+/* Renames the damaged file for inspection and writes the readable settings in its place, so that
+ * the server can start. */
 static enum sf_err settings_set_aside(struct sf_pyroscope_settings *s, size_t n_bad,
                                       struct sf_why *said, struct sf_why *why)
 {
@@ -224,7 +224,7 @@ static void read_setting_json(struct sf_json *j, struct setting *out)
     }
 }
 
-/* Set has the setting as field 1, Delete only its name there. */
+/* In Set, field 1 is the setting; in Delete it is only the name. */
 static void read_setting_pb(struct sf_pb *pb, bool is_inside, struct setting *out)
 {
     while (sf_pb_next(pb)) {
@@ -245,8 +245,8 @@ static void read_setting_pb(struct sf_pb *pb, bool is_inside, struct setting *ou
     }
 }
 
-/* A setting is written to the disk as spans are: without secrets. What is requested by name is
- * changed the same way, so that it is found. */
+/* Removes secrets, because settings are written to disk. Requested names are changed the same way,
+ * so that they are found. */
 static enum sf_err settings_redact(struct sf_call *call, struct sf_arena *req, struct setting *one,
                                    struct sf_why *why)
 {
@@ -339,7 +339,7 @@ bool sf_settings_get(struct sf_call *call, __attribute__((unused)) struct sf_wor
     return settings_finish(call, &m, SF_OK, NULL);
 }
 
-/* A page that was open for longer than another must not undo what that one wrote. */
+/* A page that was opened earlier must not overwrite a newer setting. */
 static bool is_newer(const struct sf_pyroscope_settings *s, const struct setting *one)
 {
     size_t at = settings_find(s, one->tenant, one->name);
@@ -351,8 +351,8 @@ static size_t settings_len_of(const struct setting *one)
     return one->tenant.len + one->name.len + one->value.len;
 }
 
-/* Is there space for it at this place, beside those of its tenant and of all? Less than before
- * always fits. */
+/* Whether the setting fits the limits of its tenant and of all tenants; one that gets shorter
+ * always does. */
 static bool settings_fits(const struct sf_pyroscope_settings *s, const struct setting *one,
                           size_t at, struct sf_why *why)
 {
@@ -378,7 +378,7 @@ static bool settings_fits(const struct sf_pyroscope_settings *s, const struct se
     return false;
 }
 
-/* As it was when the file cannot be written: what is in memory is what is on the disk. */
+/* Undoes the change in memory when the file cannot be written. */
 static enum sf_err settings_put(struct sf_pyroscope_settings *s, const struct setting *one,
                                 struct sf_why *why)
 {
@@ -447,7 +447,7 @@ static enum sf_err settings_take_out(struct sf_pyroscope_settings *s, sf_str ten
     struct setting before;
     enum sf_err err;
     if (at == s->n)
-        return SF_OK; /* gone already is fine */
+        return SF_OK; /* deleting a missing setting succeeds */
     before = s->list[at];
     s->list[at] = s->list[--s->n];
     err = settings_save(s, why);

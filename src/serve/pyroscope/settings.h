@@ -1,7 +1,7 @@
-/* settings.h - settings.v1.SettingsService: a few words each tenant's reader wants remembered.
+/* settings.h - settings.v1.SettingsService: named texts stored per tenant.
  *
- * Profiles Drilldown keeps its preferences here. They are all in memory, and in one file of the
- * data directory that is replaced as a whole: a line of JSON each. Any thread. */
+ * Profiles Drilldown keeps its preferences here. All are in memory and, one JSON line each, in one
+ * file of the data directory that is replaced as a whole. Any thread. */
 #pragma once
 #include "serve/call.h"
 

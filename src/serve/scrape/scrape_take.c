@@ -12,11 +12,12 @@ struct waiting {
     struct sf_queue *done;
 };
 
-/* On the log's thread. */
+/* Called on the log's thread. */
 static void scrape_take_on_durable(struct sf_ticket *ticket)
 {
     struct waiting *w = (struct waiting *)ticket; /* its first member */
-    (void)sf_queue_give(w->done, w);              /* one is under way at a time: there is space */
+    (void)sf_queue_give(w->done, w);              /* only one batch is waiting at a time, so the
+                                                   * queue has space */
 }
 
 static enum sf_err scrape_take_give(struct sf_scrape_taker *t, struct sf_store *store,
@@ -39,7 +40,7 @@ static enum sf_err scrape_take_give(struct sf_scrape_taker *t, struct sf_store *
     return SF_OK;
 }
 
-/* Rates of the tenant and of the service; a scrape is one service's. */
+/* Checks the rates of the tenant and of the target's service. */
 static enum sf_err check_quota(const struct sf_scrape_taker *t,
                                const struct sf_scrape_target *target, struct sf_why *why)
 {
@@ -67,7 +68,7 @@ static void scrape_take_charge(const struct sf_scrape_taker *t,
         sf_quota_charge(q, target->job->tenant, target->service, n, len, sf_clock_mono_ns());
 }
 
-struct plain { /* both answers without their compression */
+struct plain { /* this answer and the previous one, decompressed */
     struct sf_buf body_buf, prev_buf;
     sf_str body, prev;
 };
@@ -84,7 +85,8 @@ static enum sf_err scrape_take_unwrap(struct sf_scrape_taker *t, const struct sf
     return err;
 }
 
-/* Of an instance that says its name, spans and samples meet exactly. */
+/* The instance id in the target's labels: with it, samples are matched exactly to spans of the same
+ * instance. */
 static sf_str instance_id(const struct sf_scrape_target *t)
 {
     for (size_t i = 0; i < t->n_labels; i++) {
@@ -118,9 +120,7 @@ static enum sf_err scrape_take_decode(struct sf_scrape_taker *t, const struct sf
     if (instance_id(target).len)
         hint.resource = (struct sf_attrs){.list = &instance, .n = 1};
     *out_has_totals = is_pprof && !target->has_seconds && target->takes_totals && !target->is_delta;
-    /* Totals of the first answer are of a time that is not known: only what is added to them
-     * counts.
-     */
+    /* The first answer has totals since an unknown time: only later increments count. */
     if (*out_has_totals)
         hint.prev = p->prev.len ? p->prev : p->body;
     return sf_profile_upload_add(u, p->body, &hint, why);

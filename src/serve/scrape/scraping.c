@@ -16,7 +16,7 @@
 #include "wire/json_write.h"
 #include "wire/time_text.h"
 
-enum { SHOWN_UP = 2000 }; /* series of spanflame_scrape_up */
+enum { SHOWN_UP = 2000 }; /* maximum number of series of spanflame_scrape_up */
 
 struct sf_scraping {
     struct sf_scraper *scraper;
@@ -132,7 +132,7 @@ void sf_scraping_render(struct sf_scraping *s, struct sf_exposition *e)
 struct listing {
     struct sf_call *call;
     const struct sf_arena *scratch;
-    struct sf_buf targets, sources, left; /* left: what is not listed */
+    struct sf_buf targets, sources, left; /* left: number of targets that are not listed */
     size_t n, n_sources, n_up, n_down;
     uint64_t n_over;
     bool is_text;
@@ -140,7 +140,7 @@ struct listing {
 
 static bool scraping_is_ours(const struct sf_call *call, sf_str tenant)
 {
-    sf_str rest = call->tenant, one; /* reads may name several: a|b */
+    sf_str rest = call->tenant, one; /* a read request may name several tenants: a|b */
     while (sf_str_split_next(&rest, '|', &one)) {
         if (sf_str_eq(one, tenant))
             return true;
@@ -148,12 +148,12 @@ static bool scraping_is_ours(const struct sf_call *call, sf_str tenant)
     return false;
 }
 
-/* As profiles of the target have it, whose labels were redacted at intake; in `room`. */
+/* Redacts a label as intake does, so that it looks as in the target's profiles; in `room`. */
 static sf_str shown(const struct listing *l, struct sf_arena *room, const char *key, sf_str text)
 {
     const struct sf_redactor *redactor = l->call->service->intake.redactor;
-    uint64_t n = 0;      /* shown many times: not counted */
-    *room = *l->scratch; /* what the last text took is free again */
+    uint64_t n = 0;      /* not counted as a redaction: the page shows it repeatedly */
+    *room = *l->scratch; /* reuse the memory of the previous text */
     return sf_redact_text(redactor, room, key, &text, &n, NULL) ? SF_STR_NONE : text;
 }
 

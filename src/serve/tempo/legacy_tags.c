@@ -15,7 +15,8 @@ void sf_legacy_tags_done(struct sf_legacy_tags *t)
 
 /* ---- one pair as a spanset ---- */
 
-/* Holds the text anywhere: what means something to a regular expression represents itself. */
+/* Appends a regular expression that matches a value containing the text; special characters are
+ * escaped. */
 static void legacy_tags_add_part(struct sf_buf *out, sf_str val)
 {
     struct sf_buf pattern = {0};
@@ -32,7 +33,7 @@ static void legacy_tags_add_part(struct sf_buf *out, sf_str val)
     sf_buf_done(&pattern);
 }
 
-/* Where a name had a column of its own, as TraceQL calls it. */
+/* The TraceQL name of a key that has a column of its own in Tempo; else NULL. */
 static const char *legacy_tags_column_of(sf_str key)
 {
     static const struct {
@@ -148,7 +149,9 @@ static bool legacy_tags_is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* A value in quotes: \" and \\ represent themselves, \n and \t for what they are elsewhere. */
+/* Reads a value in quotes: \" and \\ stand for the characters themselves,
+ *
+ *  and \t for newline and tab. */
 static bool legacy_tags_take_quoted(sf_str text, size_t *at, struct sf_buf *out)
 {
     for (++*at; *at < text.len; ++*at) {

@@ -1,26 +1,27 @@
-/* legacy_tags.h - searching as it was before TraceQL: `tags=service.name=shop error=true` with
- * minDuration and maxDuration, written as the TraceQL query that says the same.
+/* legacy_tags.h - Tempo's search parameters from before TraceQL (`tags=service.name=shop
+ * error=true`, minDuration, maxDuration), translated into an equivalent TraceQL query.
  *
- * Every pair must hold somewhere in the trace, so each becomes a spanset of its own. Names that had
- * a column of their own are searched for as a part of the value, the others as the whole of it. */
+ * Every pair must match some span of the trace, so each becomes a spanset of its own. For names
+ * that have a column of their own in Tempo the value is searched as a substring, for others it must
+ * be equal. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
 #include "http/request.h"
 
-struct sf_legacy_tags {  /* a zeroed one is empty */
+struct sf_legacy_tags {  /* a zeroed struct is empty */
     struct sf_buf query; /* spansets so far */
-    struct sf_buf keys;  /* of the pairs, each ended by a zero byte */
+    struct sf_buf keys;  /* keys of the pairs, each terminated by a zero byte */
     uint32_t n_pairs;
-    int64_t min_ns, max_ns; /* of the trace; 0: none */
+    int64_t min_ns, max_ns; /* duration of the trace; 0: no limit */
 };
 
-/* INPUT: a key twice, a value its key cannot have, too many pairs. */
+/* INPUT: a repeated key, an invalid value, too many pairs. */
 enum sf_err sf_legacy_tags_add(struct sf_legacy_tags *t, sf_str key, sf_str val,
                                struct sf_why *why);
 /* Pairs in logfmt: k=v k2="v 2". */
 enum sf_err sf_legacy_tags_parse(struct sf_legacy_tags *t, sf_str text, struct sf_why *why);
-/* The oldest form: unknown parameters are pairs. */
+/* The oldest form: every unknown parameter is a pair. */
 enum sf_err sf_legacy_tags_params(struct sf_legacy_tags *t, const struct sf_request *r,
                                   struct sf_why *why);
 /* Appends the query; "{}" without conditions. */

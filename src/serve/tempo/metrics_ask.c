@@ -17,7 +17,7 @@ void sf_metrics_ask_done(struct sf_metrics_params *a)
 /* ---- what both forms share ---- */
 
 struct times {
-    int64_t from_ns, to_ns, step_ns, since_ns; /* from and to -1: not given */
+    int64_t from_ns, to_ns, step_ns, since_ns; /* from_ns, to_ns: -1 if not given */
 };
 
 static enum sf_err metrics_ask_settle(struct sf_metrics_params *a, struct times t, bool is_instant,
@@ -78,14 +78,15 @@ enum sf_err sf_metrics_ask_params(const struct sf_request *r, bool is_instant,
 
 /* ---- messages ---- */
 
-/* 0 is "not given", as everywhere in protobuf. */
+/* 0 means "not given", as in all of protobuf. */
 static int64_t metrics_ask_time_of(uint64_t ns)
 {
     return ns == 0 ? -1 : ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
 
-/* The fields of QueryRangeRequest that QueryInstantRequest lacks. Parts of Tempo use some to divide
- * a query among themselves: answering them with the whole would count everything many times. */
+/* The fields of QueryRangeRequest that QueryInstantRequest lacks. Tempo's components use some of
+ * them to divide a query: answering each part with the whole result would count everything several
+ * times, so they are refused. */
 static enum sf_err read_range_field(struct sf_pb *pb, struct times *t,
                                     struct sf_metrics_params *out, struct sf_why *why)
 {
@@ -102,14 +103,15 @@ static enum sf_err read_range_field(struct sf_pb *pb, struct times *t,
         return !sf_pb_bool(pb) ? SF_OK
                                : sf_fail(why, SF_ERR_UNSUPPORTED,
                                          "instant is not supported: ask MetricsQueryInstant");
-    case SF_PB_TAG(7, SF_PB_LEN):    /* old data or new: one store has both */
-    case SF_PB_TAG(9, SF_PB_VARINT): /* where in the block that blockID names, and how it is laid */
+    case SF_PB_TAG(7, SF_PB_LEN):    /* selects older or recent data: this store has both */
+    case SF_PB_TAG(9, SF_PB_VARINT): /* position in the block named by blockID, and its format */
     case SF_PB_TAG(10, SF_PB_VARINT):
     case SF_PB_TAG(11, SF_PB_LEN):
     case SF_PB_TAG(13, SF_PB_VARINT):
     case SF_PB_TAG(14, SF_PB_VARINT):
     case SF_PB_TAG(15, SF_PB_LEN):
-    case SF_PB_TAG(19, SF_PB_LEN): /* how Tempo's engine rewrites the query; not its meaning */
+    case SF_PB_TAG(19, SF_PB_LEN): /* hints for Tempo's query engine that do not change the
+                                    * result */
         sf_pb_skip(pb);
         break;
     default:

@@ -27,7 +27,7 @@ static bool metrics_query_wants_progress(void *arg)
     return sf_stream_is_due(&p->stream);
 }
 
-/* What a slow reader misses here is stated again in the end. */
+/* Updates that a slow client misses are repeated at the end. */
 static void metrics_query_on_progress(void *arg, const struct sf_metrics_result *changed)
 {
     struct progress *p = arg;
@@ -85,7 +85,7 @@ static bool metrics_query_answer(struct sf_call *call, struct sf_worker *worker,
     sf_metrics_ask_done(&a);
     if (err)
         return sf_call_fail(call, err, &why);
-    sf_call_ok(call, "application/json"); /* whatever Accept says */
+    sf_call_ok(call, "application/json"); /* always JSON, regardless of the Accept header */
     if (is_instant)
         sf_metrics_result_instant_json(&result, &call->response->body);
     else

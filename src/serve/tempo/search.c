@@ -9,7 +9,7 @@
 #include "serve/tempo/search_ask.h"
 #include "serve/tempo/stream.h"
 
-/* What a search tells while it runs: the traces it found since the last time. */
+/* Progress of a search: the traces found since the last update. */
 struct progress {
     struct sf_stream stream;
     uint32_t n_told;
@@ -87,7 +87,7 @@ bool sf_search_handle(struct sf_call *call, struct sf_worker *worker)
         sf_call_ok(call, "application/json");
         sf_search_result_json(&result, &call->response->body);
     }
-    /* The strict parser of clients takes no field of ours: what was cut is reported in a header. */
+    /* Clients reject unknown fields, so truncation is reported in a header. */
     if (result.is_partial)
         sf_response_header(call->response, "x-spanflame-partial", result.note);
     sf_call_note_limit(call, limit, result.n_traces);

@@ -1,4 +1,4 @@
-/* search.h - TraceQL as Tempo's clients ask it: GET /api/search, and StreamingQuerier/Search. */
+/* search.h - TraceQL search in Tempo's API: GET /api/search, and StreamingQuerier/Search. */
 #pragma once
 #include "serve/call.h"
 

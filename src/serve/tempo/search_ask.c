@@ -30,7 +30,7 @@ static enum sf_err check_counts(struct sf_search_ask *a, struct sf_why *why)
     return SF_OK;
 }
 
-/* The query is what was asked, or what the old parameters say, or everything. */
+/* The query is the given one, or the old parameters translated, or all traces. */
 static enum sf_err settle_query(struct sf_search_ask *a, const struct sf_legacy_tags *legacy,
                                 struct sf_why *why)
 {
@@ -48,7 +48,7 @@ static enum sf_err settle_query(struct sf_search_ask *a, const struct sf_legacy_
 
 /* ---- query parameters ---- */
 
-/* "since" instead of start and end: a time ago, up to now. */
+/* "since" instead of start and end: a duration before now. */
 static enum sf_err read_since(const struct sf_request *r, struct sf_search_ask *a,
                               struct sf_why *why)
 {
@@ -149,8 +149,9 @@ static enum sf_err read_fields(struct sf_pb *pb, struct sf_search_ask *a,
             sf_buf_add_str(&a->query, sf_pb_str(pb));
             break;
         case SF_PB_TAG(9, SF_PB_VARINT): a->spans_per_set = sf_pb_u32(pb); break;
-        case SF_PB_TAG(10, SF_PB_LEN): /* which replicas to ask: there is one */
-        case SF_PB_TAG(11, SF_PB_LEN): /* how Tempo's engine rewrites the query; not its meaning */
+        case SF_PB_TAG(10, SF_PB_LEN): /* which replicas to query: this server has one */
+        case SF_PB_TAG(11, SF_PB_LEN): /* hints for Tempo's query engine that do not change the
+                                        * result */
             sf_pb_skip(pb);
             break;
         default:

@@ -1,4 +1,4 @@
-/* search_ask.h - what a search requests, out of query parameters or a SearchRequest. */
+/* search_ask.h - reads a search from query parameters or a SearchRequest. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -8,10 +8,10 @@ struct sf_search_ask {
     struct sf_buf query; /* TraceQL; owned */
     uint64_t limit, spans_per_set;
     int64_t from_ns, to_ns; /* 0 and 0: all time */
-    uint64_t n_unknown;     /* fields of the message that are not known here */
+    uint64_t n_unknown;     /* unknown fields of the message */
 };
 
-/* INPUT with a sentence clients know. Either way `out` has to be emptied. */
+/* Fails with INPUT, worded as Tempo does. The caller frees `out` in any case. */
 enum sf_err sf_search_ask_params(const struct sf_request *r, struct sf_search_ask *out,
                                  struct sf_why *why);
 enum sf_err sf_search_ask_message(sf_bytes message, struct sf_search_ask *out, struct sf_why *why);

@@ -143,7 +143,7 @@ static enum mode mode_of(struct sf_call *call)
     return mode;
 }
 
-/* The lines of the configuration that begin with `only`. */
+/* Writes the lines of the configuration that begin with `only`. */
 static bool add_config(struct sf_call *call, sf_str only, enum mode mode)
 {
     sf_str rest = mode == MODE_DEFAULTS ? call->service->defaults_text : call->service->config_text;
@@ -173,7 +173,7 @@ bool sf_status_pages_config(struct sf_call *call, __attribute__((unused)) struct
 
 /* ---- limits of tenants ---- */
 
-struct overrides { /* what is shown, of whom */
+struct overrides { /* what to show, and for which tenant */
     struct sf_buf *out;
     sf_str tenant;
     enum mode mode;
@@ -188,7 +188,7 @@ static void status_pages_add_value(struct sf_buf *out, const char *before, const
         sf_buf_print(out, "%s%s: %" PRIu64 "%s\n", before, name, value, value ? "" : " # no limit");
 }
 
-/* Values that hold for a tenant or a service, under our names. */
+/* Writes the limits of a tenant or a service, under our names. */
 static void add_limits(const struct overrides *o, const struct sf_quota_rules *rules,
                        sf_str service, const char *before)
 {
@@ -219,7 +219,7 @@ static void add_services_of(const struct overrides *o, const struct sf_quota_rul
     }
 }
 
-/* What others call the same. */
+/* Writes the same limits under Tempo's names. */
 static void add_other_names(const struct overrides *o, const struct sf_quota_rules *rules)
 {
     static const struct {
@@ -272,15 +272,15 @@ static void show_tenants(void *arg, const struct sf_quota_rules *rules)
     struct overrides *o = arg;
     sf_str tenant, last = SF_STR_NONE;
     for (size_t i = 0; sf_quota_rules_tenant(rules, i, &tenant); i++) {
-        if (!sf_str_eq(tenant, last)) /* rules of one tenant stand together */
+        if (!sf_str_eq(tenant, last)) /* rules of one tenant are adjacent */
             sf_buf_print(o->out, "# limits of its own: /status/overrides/%.*s\n",
                          SF_STR_ARG(tenant));
         last = tenant;
     }
 }
 
-/* Of one tenant, or of all: which have their own. Below stand the server's, which are everybody's.
- */
+/* The limits of one tenant, or of all tenants that have their own; after them the server's limits,
+ * which apply to all. */
 bool sf_status_pages_overrides(struct sf_call *call,
                                __attribute__((unused)) struct sf_worker *worker)
 {
@@ -304,7 +304,7 @@ bool sf_status_pages_usage(struct sf_call *call, __attribute__((unused)) struct 
     return end_page(call);
 }
 
-/* All but the configuration, which is for administrators. */
+/* All pages but the configuration, which only administrators may read. */
 bool sf_status_pages_all(struct sf_call *call, __attribute__((unused)) struct sf_worker *worker)
 {
     sf_call_ok(call, TEXT);

@@ -1,4 +1,4 @@
-/* status_pages.h - the server in plain text, for a person with curl: Tempo's /status pages. */
+/* status_pages.h - Tempo's /status pages: the server's state in plain text, for use with curl. */
 #pragma once
 #include "serve/call.h"
 

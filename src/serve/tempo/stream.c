@@ -8,7 +8,7 @@
 #include "os/clock.h"
 #include "wire/inflate.h"
 
-/* A query, a tag or two and a few numbers. */
+/* Enough for a query, a tag or two and a few numbers. */
 enum { REQUEST_LEN = 2 * SF_LIMIT_QUERY_LEN };
 
 static const int64_t UPDATE_NS = 500 * SF_NS_PER_MS;

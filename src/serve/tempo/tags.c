@@ -8,7 +8,7 @@
 
 enum { VALUES_A_MESSAGE = 20000 };
 
-/* The old list of names has intrinsics only when they are requested. */
+/* The v1 list of names contains intrinsics only when they are requested. */
 static void drop_intrinsics(struct sf_tags_result *r)
 {
     if (r->n_scopes && r->scopes[r->n_scopes - 1].scope == SF_SCOPE_INTRINSIC)
@@ -58,7 +58,7 @@ static bool tags_handle(struct sf_call *call, struct sf_worker *worker, enum sf_
         sf_call_ok(call, "application/json");
         sf_tags_result_json(&result, form, &call->response->body);
     }
-    /* The strict parser of clients takes no field of ours: what was cut is reported in a header. */
+    /* Clients reject unknown fields, so truncation is reported in a header. */
     if (result.is_partial)
         sf_response_header(call->response, "x-spanflame-partial", result.note);
     err = call->response->body.err;
@@ -69,7 +69,7 @@ static bool tags_handle(struct sf_call *call, struct sf_worker *worker, enum sf_
     return true;
 }
 
-/* Names and values are known all at once: there is nothing to tell before. */
+/* Sends all names or values at once: they are found together, so there is no progress to report. */
 static void say_all(struct sf_stream *s, const struct sf_tags_result *all, enum sf_tags_form form)
 {
     struct sf_tags_result part = *all;

@@ -36,7 +36,7 @@ static enum sf_err settle_scope(sf_str word, enum sf_attr_scope *out, struct sf_
     return SF_OK;
 }
 
-/* Names without a scope: intrinsics as the old form spells them, and attributes as they are. */
+/* Reads a name without a scope: an intrinsic in its v1 spelling, or an attribute. */
 static void read_old_tag(sf_str tag, struct sf_query_attr *out)
 {
     static const struct {
@@ -70,7 +70,7 @@ static void read_old_tag(sf_str tag, struct sf_query_attr *out)
 static enum sf_err tags_ask_settle(struct sf_tags_ask *a, sf_str tag, sf_str query,
                                    struct sf_arena *req, struct sf_why *why)
 {
-    if (a->tags.to_ns == 0) { /* completion of what is running now */
+    if (a->tags.to_ns == 0) { /* without times: recent data */
         a->tags.from_ns = sf_clock_wall_ns() - DEFAULT_RANGE_NS;
         a->tags.to_ns = INT64_MAX;
     }
@@ -110,7 +110,7 @@ enum sf_err sf_tags_ask_params(const struct sf_request *r, sf_str tag, struct sf
         err = tags_ask_read_scope(r, &out->scope, why);
     if (err)
         return err;
-    /* A query that is too long filters nothing, as does one that cannot be parsed. */
+    /* A query that is too long or cannot be parsed does not filter. */
     if (sf_request_param(r, SF_STR("q"), &text) && sf_buf_ok(&text) &&
         !sf_arena_copy(req, sf_buf_str(&text), &query))
         err = sf_no_room(why, "the query");
@@ -121,11 +121,11 @@ enum sf_err sf_tags_ask_params(const struct sf_request *r, sf_str tag, struct sf
 /* ---- messages ---- */
 
 struct message {
-    sf_str first, query; /* the scope or the tag; the filter */
+    sf_str first, query; /* first: the scope or the tag; query: the filter */
     uint64_t from_s, to_s, limit, n_unknown;
 };
 
-/* SearchTagsRequest has its times and limit one number lower than SearchTagValuesRequest. */
+/* In SearchTagsRequest times and limit have numbers one lower than in SearchTagValuesRequest. */
 static enum sf_err tags_ask_read_message(sf_bytes bytes, bool is_names, struct message *m,
                                          struct sf_why *why)
 {
@@ -138,8 +138,8 @@ static enum sf_err tags_ask_read_message(sf_bytes bytes, bool is_names, struct m
         case 4: m->from_s = sf_pb_u32(&pb); break;
         case 5: m->to_s = sf_pb_u32(&pb); break;
         case 6: m->limit = sf_pb_u32(&pb); break;
-        case 7: /* when to stop searching for values: ours are counted, not searched for */
-        case 8: /* which replicas to ask: there is one */ sf_pb_skip(&pb); break;
+        case 7: /* when Tempo ends a search for values early: ignored */
+        case 8: /* which replicas to query: this server has one */ sf_pb_skip(&pb); break;
         default:
             m->n_unknown++;
             sf_pb_skip(&pb);

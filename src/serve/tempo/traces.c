@@ -33,7 +33,7 @@ static enum sf_err traces_find(struct sf_call *call, struct sf_worker *worker, s
                              &f->trace, why);
 }
 
-/* As Grafana wants it: spans that have profiles report it. */
+/* Marks the spans that have profiles with the attribute that Grafana expects. */
 static enum sf_err find_with_profiles(struct sf_call *call, struct sf_worker *worker,
                                       struct found *f, struct sf_why *why)
 {
@@ -46,7 +46,7 @@ static enum sf_err find_with_profiles(struct sf_call *call, struct sf_worker *wo
 static const sf_str unread_note = SF_STR(
     "some stored data could not be read: spans may be missing; GET /ready says why");
 
-/* What is missing; empty: nothing. */
+/* Says what is missing from the trace; empty: nothing. */
 static sf_str missing(struct sf_call *call, struct found *f)
 {
     sf_str note = SF_STR("Trace exceeds maximum size, a partial trace is returned");
@@ -67,7 +67,7 @@ static bool traces_answer(struct sf_call *call, struct found *f, bool is_v2)
     sf_str note = missing(call, f);
     if (is_v2)
         t.partial = note;
-    else if (note.len) /* this form has no place for it */
+    else if (note.len) /* this form has no field for it */
         sf_response_header(call->response, "x-spanflame-partial", note);
     if (sf_str_find(sf_request_header(call->request, SF_STR("accept")),
                     SF_STR("application/protobuf"), &at)) {
@@ -91,7 +91,7 @@ bool sf_traces_v1(struct sf_call *call, struct sf_worker *worker)
     err = find_with_profiles(call, worker, &f, &why);
     if (err)
         return sf_call_fail(call, err, &why);
-    if (f.trace.spans.n_spans == 0) { /* clients expect nothing at all in the body */
+    if (f.trace.spans.n_spans == 0) { /* clients expect an empty body */
         if (!f.q.is_exact)
             sf_response_header(call->response, "x-spanflame-partial", unread_note);
         call->response->status = 404;
@@ -108,7 +108,7 @@ bool sf_traces_v2(struct sf_call *call, struct sf_worker *worker)
     return err ? sf_call_fail(call, err, &why) : traces_answer(call, &f, true);
 }
 
-/* Rows of a waterfall, beside the spans they show. */
+/* Draws a waterfall as text: one row for each span. */
 static enum sf_err traces_draw(struct sf_call *call, struct found *f, struct sf_why *why)
 {
     struct sf_trace_rows rows;
@@ -133,7 +133,7 @@ bool sf_traces_own(struct sf_call *call, struct sf_worker *worker)
     enum sf_err err = traces_find(call, worker, &f, &why);
     if (!err && f.trace.spans.n_spans == 0)
         err = sf_fail(&why, SF_ERR_NOT_FOUND, "no such trace: %.*s", SF_STR_ARG(call->arg));
-    /* The spans may fill the query's memory: rows and path have as much again. */
+    /* The spans may fill the query's memory; rows and critical path get as much again. */
     if (!err && !sf_arena_init(&scratch, call->service->query_memory_len))
         err = sf_no_memory(&why, "the query");
     if (!err) {

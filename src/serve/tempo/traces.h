@@ -1,4 +1,4 @@
-/* traces.h - one trace by its id: Tempo's two shapes and our own. */
+/* traces.h - one trace by its id: in Tempo's two forms and in our own. */
 #pragma once
 #include "serve/call.h"
 
