@@ -10,8 +10,8 @@
 #include "render/explain.h"
 #include "render/units.h"
 
-/* Below it a mean or a share says little. Where samples carry no ids, a breakdown is of eight
- * spans. */
+/* With fewer, a mean or a share is too uncertain. If samples carry no span ids, a breakdown uses
+ * eight spans. */
 enum { MIN_SPANS = 8, MIN_BROKEN_DOWN = 5, MIN_SAMPLES = 30 };
 
 static enum sf_err give_one(const struct sf_alert_ask *ask, double value, sf_str reason,
@@ -58,7 +58,7 @@ enum sf_err sf_alert_answers_ledger(const struct sf_alert_ask *ask, struct sf_qu
         if (!sf_str_eq(rule->part, sf_str_from(view->parts[i].ledger)))
             continue;
         if (view->parts[i].few > 0)
-            return SF_OK; /* too few samples for a time */
+            return SF_OK; /* too few samples to state a time */
         ns += (double)view->parts[i].ns;
     }
     sf_explain_sentence(view, &text);
@@ -110,7 +110,7 @@ enum sf_err sf_alert_answers_findings(const struct sf_alert_ask *ask, struct sf_
 
 /* ---- coverage ---- */
 
-/* Samples of the service's profiles, in the window and in the one before. */
+/* Counts samples of the service's profiles in the window and in the one before. */
 static enum sf_err alert_answers_count_samples(const struct sf_alert_ask *ask,
                                                struct sf_query_ctx *q, int64_t to_ns, double *out,
                                                struct sf_why *why)
@@ -138,7 +138,7 @@ static enum sf_err alert_answers_count_samples(const struct sf_alert_ask *ask,
     return err;
 }
 
-/* How much, in a sentence; and what is missing, where that is known. */
+/* The coverage in one sentence, with the missing data where known. */
 static void say_coverage(const struct sf_alert_rule *rule, const struct sf_coverage *c,
                          struct sf_buf *out)
 {

@@ -9,7 +9,7 @@
 #include "wire/json.h"
 #include "wire/json_write.h"
 
-/* How long a receiver that cannot be reached may still learn that an alert is over. */
+/* How long a resolved alert is kept for receivers that cannot be reached. */
 static const int64_t KEPT_NS = 15 * SF_NS_PER_MIN;
 enum { MOST = SF_LIMIT_ALERT_RULES * SF_LIMIT_ALERT_SERIES, TEXTS = 6 };
 
@@ -128,9 +128,10 @@ static enum sf_err alert_book_see(struct sf_alert_book *b, const struct sf_alert
         b->is_changed = true;
     }
     if (!a->spans && v->spans.len)
-        a->spans = sf_alert_book_copy(v->spans); /* none of it: those of the rule */
+        a->spans = sf_alert_book_copy(v->spans); /* on failure NULL: the spans of the rule are
+                                                  * used */
     if (!a->reason && v->reason.len)
-        a->reason = sf_alert_book_copy(v->reason); /* none of it: the alert goes without */
+        a->reason = sf_alert_book_copy(v->reason); /* on failure NULL: the alert has no reason */
     if (a->state == SF_ALERT_PENDING && now_ns - a->since_ns >= rule->for_ns) {
         a->state = SF_ALERT_FIRING;
         a->fired_ns = a->changed_ns = now_ns;
@@ -236,7 +237,7 @@ static bool alert_book_read_line(struct sf_alert_book *b, sf_str line, struct sf
         case 4: read.changed_ns = sf_json_i64(&j); break;
         case 5: read.value = sf_json_f64(&j); break;
         default:
-            if (i < 6 + TEXTS) /* an older file has fewer */
+            if (i < 6 + TEXTS) /* files of older versions have fewer */
                 texts[i - 6] = sf_json_str(&j);
             else
                 sf_json_skip(&j);
@@ -254,7 +255,7 @@ static bool alert_book_read_line(struct sf_alert_book *b, sf_str line, struct sf
     read.notes = sf_alert_book_copy(texts[3]);
     read.reason = texts[4].len ? sf_alert_book_copy(texts[4]) : NULL;
     read.spans = texts[5].len ? sf_alert_book_copy(texts[5]) : NULL;
-    read.is_news = read.state != SF_ALERT_PENDING; /* to receivers of this run */
+    read.is_news = read.state != SF_ALERT_PENDING; /* receivers of this run do not know it yet */
     *a = read;
     return a->notes != NULL;
 }

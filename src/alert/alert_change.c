@@ -12,7 +12,7 @@
 
 /* Minimum number of spans per side; number of steps in which versions are distinguished. */
 enum { MIN_SPANS = 30, STEPS = 60 };
-#define MOSTLY 0.5 /* of a part's difference */
+#define MOSTLY 0.5 /* share of a part's difference that one child must explain */
 
 /* ---- which two ---- */
 
@@ -47,7 +47,8 @@ static struct version alert_change_version_of(const struct sf_metrics_result *r,
     return v;
 }
 
-/* The value that began last, and of the others the one with most spans. Empty: there are no two. */
+/* Finds the version that appeared last, and of the others the one with the most spans. Empty: there
+ * are not two. */
 static enum sf_err find_versions(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
                                  sf_str *out_left, sf_str *out_right, struct sf_why *why)
 {
@@ -90,11 +91,12 @@ static enum sf_err find_versions(const struct sf_alert_ask *ask, struct sf_query
 /* ---- the difference ---- */
 
 struct change {
-    double left, right, low; /* low: the lower end of the difference; NAN: not known */
+    double left, right, low; /* low: lower bound of the difference; NAN: unknown */
     bool is_significant;
 };
 
-/* Of all of a type of samples no interval is known; that one of its functions grew is. */
+/* There is no interval for the total of a sample type; a function that grew significantly is used
+ * instead. */
 static struct change of_value(const struct sf_comparison *c)
 {
     struct change d = {c->left.mean_value, c->right.mean_value, NAN, false};
@@ -156,7 +158,7 @@ static void add_signed_ms(struct sf_buf *out, double ns)
     sf_buf_print(out, fabs(ns) < 1e9 ? "%+.3g ms" : "%+.0f ms", ns / 1e6);
 }
 
-/* Of a type of samples: how much of it, and the function that grew most for sure. */
+/* For a sample type: its amount, and the function that grew most significantly. */
 static bool value_words(const struct sf_comparison *c, struct sf_arena *req, sf_str *out)
 {
     const struct sf_comparison_row *most = NULL;
@@ -188,7 +190,8 @@ static bool value_words(const struct sf_comparison *c, struct sf_arena *req, sf_
     return is_kept;
 }
 
-/* Of a part the part and what grew in it; what the whole duration did may be another matter. */
+/* For a part of the time: that part and what grew in it; the whole duration may have changed
+ * differently. */
 static bool part_words(const struct sf_alert_rule *rule, const struct sf_comparison *c,
                        struct sf_arena *req, sf_str *out)
 {

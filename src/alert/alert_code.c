@@ -11,17 +11,18 @@
 #include "query/label_selector.h"
 #include "render/units.h"
 
-/* Below it a share says little: of 30 samples one is 3 %. */
+/* With fewer samples a share is too uncertain: one of 30 is 3 %. */
 enum { MIN_SAMPLES = 30 };
 
 /* ---- the query ---- */
 
 struct code {
     struct sf_prof_query all, part;
-    struct sf_stack_filter *filter; /* of `part`; NULL: a label tells it apart */
+    struct sf_stack_filter *filter; /* selects `part` by stacks; NULL: a label selects it */
     sf_str unit;
-    bool has;      /* profiles of the type are in the window */
-    bool is_level; /* of each profile: sums over them are divided by how many there are */
+    bool has;      /* the window has profiles of the type */
+    bool is_level; /* the type is a level (such as memory in use): sums are divided by the number of
+                    * profiles */
 };
 
 static enum sf_err parse_selectors(const struct sf_alert_rule *rule, struct sf_arena *req,
@@ -117,7 +118,7 @@ static enum sf_err alert_code_choose_type(const struct sf_alert_ask *ask, struct
     return SF_OK;
 }
 
-/* Ends with code_close(), whatever it returns. */
+/* The caller calls code_close() in any case. */
 static enum sf_err code_open(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
                              struct code *out, struct sf_why *why)
 {
@@ -169,7 +170,7 @@ static double per(const struct code *c, const struct sums *all)
     return c->is_level && all->n_profiles ? (double)all->n_profiles : 1;
 }
 
-/* NAN: it is not known. */
+/* NAN: unknown. */
 static enum sf_err alert_code_measure(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
                                       double *out, struct sf_why *why)
 {
@@ -216,7 +217,7 @@ enum sf_err sf_alert_code(const struct sf_alert_ask *ask, struct sf_query_ctx *q
 struct hottest {
     sf_str function;          /* empty: none */
     struct sf_line_cost line; /* of it */
-    int64_t self, total;      /* of the function, and of all that was requested */
+    int64_t self, total;      /* of the function, and of all selected profiles */
 };
 
 static enum sf_err find_hottest(const struct sf_alert_ask *ask, const struct code *c,

@@ -18,8 +18,8 @@
 
 /* ---- TraceQL ---- */
 
-/* Of one series the spans: those of the rule that have its labels. Empty where TraceQL has no words
- * for that. */
+/* A query for the spans of one series: the rule's query and the series' labels. Empty if TraceQL
+ * cannot express that. */
 static sf_str alert_eval_spans_of(const struct sf_alert_rule *rule,
                                   const struct sf_metric_series *s, struct sf_arena *req)
 {
@@ -33,7 +33,7 @@ static sf_str alert_eval_spans_of(const struct sf_alert_rule *rule,
         const struct sf_attr *a = &s->labels.list[i];
         bool is_word = sf_str_eq(a->key, SF_STR("status")) || sf_str_eq(a->key, SF_STR("kind"));
         if (sf_str_starts(a->key, SF_STR("__")) || sf_str_eq(a->key, SF_STR("p")))
-            continue; /* a name, a bucket, a quantile */
+            continue; /* not an attribute: a name, a bucket, a quantile */
         sf_buf_print(&text, "%s%.*s = ", between, SF_STR_ARG(a->key));
         between = " && ";
         if (a->val.type == SF_VALUE_STR && is_word)
@@ -45,7 +45,7 @@ static sf_str alert_eval_spans_of(const struct sf_alert_rule *rule,
         else if (a->val.type == SF_VALUE_BOOL)
             sf_buf_print(&text, a->val.is_true ? "true" : "false");
         else
-            sf_buf_print(&text, "?"); /* no literal: it is not parsed */
+            sf_buf_print(&text, "?"); /* not a valid literal, so that the query will not parse */
     }
     sf_buf_print(&text, " }");
     if (rule->spans.len && between[1] == '&' && sf_buf_ok(&text) &&
@@ -151,7 +151,7 @@ static enum sf_err eval(const struct sf_alert_ask *ask, struct sf_query_ctx *q,
     return SF_OK;
 }
 
-/* Says of each value that more may be true. */
+/* Marks each value: the result may be incomplete. */
 static enum sf_err alert_eval_mark_partial(const struct sf_unread *unread, struct sf_arena *req,
                                            struct sf_alert_value *list, size_t n,
                                            struct sf_why *why)

@@ -1,25 +1,25 @@
-/* alert_history.h - alerts that fired, the newest of them, and when they were over. One thread at a
+/* alert_history.h - the newest alerts that fired, and when they were resolved. One thread at a
  * time. */
 #pragma once
 #include "alert/alert_book.h"
 
 struct sf_alert_event {
     char *rule, *tenant, *labels, *reason; /* owned; the last may be NULL */
-    int64_t fired_ns, resolved_ns;         /* resolved 0: it fires still */
+    int64_t fired_ns, resolved_ns;         /* resolved 0: still firing */
     double value;                          /* when it began, */
-    bool was_silenced;                     /* and whether it was silenced */
+    bool was_silenced;                     /* it was silenced when it fired */
 };
 
 struct sf_alert_history { /* oldest first */
     struct sf_alert_event *list;
     size_t n;
-    bool is_changed; /* since it was written */
+    bool is_changed; /* changed since it was written */
 };
 
 void sf_alert_history_done(struct sf_alert_history *h);
-/* What changed in the book at `now_ns`. What has no space is forgotten, the oldest first. */
+/* Adds the changes in the book at `now_ns`. When full, the oldest are dropped. */
 void sf_alert_history_see(struct sf_alert_history *h, const struct sf_alert_book *b,
                           int64_t now_ns);
-/* As a file of lines whose first is a checksum. CORRUPT: nothing is taken. */
+/* Writes and reads a file of lines whose first is a checksum. CORRUPT: nothing was read. */
 void sf_alert_history_write(const struct sf_alert_history *h, struct sf_buf *out);
 enum sf_err sf_alert_history_read(struct sf_alert_history *h, sf_str text, struct sf_why *why);

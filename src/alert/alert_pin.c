@@ -8,7 +8,7 @@
 #include "join/frame_spans.h"
 #include "join/span_set.h"
 
-enum { LOOKED_AT = 200 }; /* newest traces, of which the slowest are taken */
+enum { LOOKED_AT = 200 }; /* number of newest traces from which the slowest are taken */
 #define MARK "alert: "
 
 struct pick {
@@ -69,7 +69,7 @@ static enum sf_err pick_by_function(const struct sf_alert_ask *ask, struct sf_qu
                                        .to_ns = ask->at_ns,
                                        .limit = SF_LIMIT_ALERT_PINS};
     enum sf_err err = SF_OK;
-    if (!ask->rule->function.len) /* a package, a label: what is hottest in it */
+    if (!ask->rule->function.len) /* for a package or a label: its hottest function */
         err = sf_alert_code_hottest(ask, q, &want.function, why);
     else if (!sf_arena_print(q->req, &want.pattern, ".*(%.*s).*", SF_STR_ARG(ask->rule->function)))
         err = sf_no_room(why, "the rule");

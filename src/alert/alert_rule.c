@@ -266,7 +266,8 @@ static enum sf_err alert_rule_unknown(sf_str path, struct sf_why *why)
     const char *near;
     (void)sf_str_split_next(&rest, '.', &head);
     near = sf_text_nearest(head, known, sizeof(known) / sizeof(known[0]));
-    if (near && sf_str_eq(head, sf_str_from(near))) /* the key is right, what is in it is not */
+    if (near && sf_str_eq(head, sf_str_from(near))) /* the key is known, but its content is not
+                                                     * valid */
         return sf_fail(why, SF_ERR_INPUT,
                        rest.len ? "%s has one value, and not several under names"
                                 : "%s holds several values under names, and not one",
@@ -331,7 +332,7 @@ enum sf_err sf_alert_rule_set(struct sf_alert_rules *r, struct sf_alert_rule *ru
 
 /* ---- the whole rule ---- */
 
-/* The longest beginning that is a query of spans: what `explain` and the page can be asked. */
+/* The longest prefix of the query that selects spans: for `explain` and the page. */
 static sf_str alert_rule_spans_of(sf_str query, struct sf_arena scratch)
 {
     sf_str found = SF_STR_NONE;

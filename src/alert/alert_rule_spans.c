@@ -12,7 +12,7 @@ static const int64_t CHANGE_WINDOW_NS = SF_NS_PER_HOUR, WATCH_WINDOW_NS = 15 * S
 
 struct field {
     const char *name;
-    size_t offset; /* of a sf_str in the rule */
+    size_t offset; /* of a sf_str field in the rule */
 };
 #define AT(field) offsetof(struct sf_alert_rule, field)
 
@@ -164,7 +164,7 @@ static enum sf_err check_ledger(struct sf_alert_rules *r, struct sf_alert_rule *
         return sf_fail(why, SF_ERR_INPUT,
                        "ledger.part is one of cpu, gc, run_queue, lock, disk, net, io, sleep, "
                        "child, remote, unknown");
-    /* What no profile tells is not 0: only much of it can be known. */
+    /* A part that no profile shows is unknown, not 0: so only "above" can be tested. */
     return rule->test == SF_ALERT_ABOVE && rule->unit == SF_ALERT_TIME
                ? SF_OK
                : sf_fail(why, SF_ERR_INPUT, "ledger expects a time per request, as above: 50ms");
@@ -207,7 +207,7 @@ static enum sf_err check_watch(const struct sf_alert_rules *r, struct sf_alert_r
 {
     bool is_known = false;
     size_t n_tenants = 0;
-    for (size_t i = 0; i < r->n; i++) { /* each once, with its first rule */
+    for (size_t i = 0; i < r->n; i++) { /* each name once, with its first rule */
         bool is_first = r->list[i].kind == SF_ALERT_WATCH && !r->list[i].is_each;
         for (size_t k = 0; is_first && k < i; k++)
             is_first = r->list[k].kind != SF_ALERT_WATCH ||
@@ -227,7 +227,8 @@ static enum sf_err check_watch(const struct sf_alert_rules *r, struct sf_alert_r
     if (n_tenants > SF_LIMIT_WATCH_TENANTS)
         return sf_fail(why, SF_ERR_LIMIT, "rules of the kind watch for more than %d tenants",
                        SF_LIMIT_WATCH_TENANTS);
-    rule->test = SF_ALERT_ABOVE; /* judged from the first moment on */
+    rule->test = SF_ALERT_ABOVE; /* evaluated from the start: not delayed like rules for low
+                                  * values */
     rule->window_ns = WATCH_WINDOW_NS;
     return SF_OK;
 }

@@ -3,7 +3,7 @@
 #pragma once
 #include "alert/alert_rule.h"
 
-/* A field such as "change.q". *out_is: it is one of these. INPUT. */
+/* Sets a field such as "change.q". *out_is: the path is one of these. INPUT. */
 enum sf_err sf_alert_rule_spans_set(struct sf_alert_rule *rule, sf_str path, sf_str val,
                                     bool *out_is, struct sf_why *why);
 enum sf_err sf_alert_rule_spans_check(struct sf_alert_rules *r, struct sf_alert_rule *rule,

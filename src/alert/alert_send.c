@@ -46,7 +46,7 @@ void sf_alert_send_json_notes(const struct sf_alert *a, struct sf_buf *out)
     sf_buf_add_u8(out, '}');
 }
 
-/* The page with what the rule examined. */
+/* Adds a link to the page with the data that the rule examined. */
 static void alert_send_add_link(const struct sf_alert *a, const struct sf_alert_rules *rules,
                                 struct sf_buf *out)
 {
@@ -113,7 +113,7 @@ static void alert_send_add_alert(const struct sf_alert *a, const struct sf_alert
         sf_alert_send_json_time(a->resolved_ns, out);
     else if (r->is_webhook)
         sf_buf_print(out, "\"0001-01-01T00:00:00Z\"");
-    else /* an Alertmanager that hears nothing of us any more resolves it then */
+    else /* time after which an Alertmanager resolves the alert if it gets no update */
         sf_alert_send_json_time(s->now_ns + 4 * pause_ns, out);
     sf_buf_print(out, ",\"generatorURL\":");
     alert_send_add_link(a, s->rules, out);
@@ -124,12 +124,13 @@ static void alert_send_add_alert(const struct sf_alert *a, const struct sf_alert
 
 struct common {
     struct sf_alert_pair pairs[SF_ALERT_PAIRS];
-    bool is_met[SF_ALERT_PAIRS]; /* in the alert at hand */
+    bool is_met[SF_ALERT_PAIRS]; /* found in the current alert */
     size_t n;
     bool has_begun;
 };
 
-/* `text` is an object of strings: labels or annotations. What it lacks is common no more. */
+/* `text` is an object of strings: labels or annotations. Pairs that it lacks are no longer
+ * common. */
 static void keep_common(struct common *c, sf_str text, struct sf_arena *req)
 {
     struct sf_arena own = *req;

@@ -1,4 +1,4 @@
-/* alert_send.h - alerts on their way to an Alertmanager or a webhook.
+/* alert_send.h - writes and sends notifications to an Alertmanager or a webhook.
  *
  * Addresses come from the configuration only; redirects are not followed but count as failures. */
 #pragma once
@@ -6,10 +6,10 @@
 #include "os/fetch.h"
 
 struct sf_alert_receiver {
-    const char *url; /* of the rules' set */
+    const char *url; /* owned by the rules */
     bool is_webhook;
-    uint64_t told;              /* the book's changes up to this one it knows; 0: none */
-    int64_t last_ns, failed_ns; /* when it last took something, or failed; monotonic */
+    uint64_t told;              /* number of the book's last change that it was sent; 0: none */
+    int64_t last_ns, failed_ns; /* monotonic times of the last success and the last failure */
 };
 
 struct sf_alert_sending {
@@ -23,16 +23,17 @@ struct sf_alert_post { /* a request to a receiver */
     char url[SF_LIMIT_ALERT_TEXT_LEN + 32];
 };
 
-/* Does the receiver need a notification: a change, or a firing alert last sent long ago? */
+/* Whether the receiver needs a notification: after a change, or for a firing alert last sent long
+ * ago. */
 bool sf_alert_send_is_due(const struct sf_alert_receiver *r, const struct sf_alert_sending *s);
-/* The body for it; the number of alerts in it. */
+/* Writes the body for it; returns the number of alerts in it. */
 size_t sf_alert_send_body(const struct sf_alert_receiver *r, const struct sf_alert_sending *s,
                           struct sf_buf *out);
-/* The request with that body; what it points to outlives it. */
+/* Makes the request with that body; everything it points to must outlive it. */
 void sf_alert_send_post(const struct sf_alert_receiver *r, sf_bytes body,
                         const atomic_bool *is_stopping, struct sf_alert_post *out);
 
-/* What an alert carries besides its rule's annotations, in the shape of both APIs. */
+/* Writes labels and further annotations of an alert, in the form that both APIs use. */
 void sf_alert_send_json_labels(const struct sf_alert *a, struct sf_buf *out);
 void sf_alert_send_json_notes(const struct sf_alert *a, struct sf_buf *out);
 void sf_alert_send_json_time(int64_t ns, struct sf_buf *out); /* RFC 3339, quoted */

@@ -56,7 +56,7 @@ bool sf_alert_value_found_begin(struct sf_alert_found *f, const struct sf_alert_
     return is_ok;
 }
 
-/* Members of a JSON object; templates filled where `value` is given. */
+/* Writes the members of a JSON object; fills templates if `value` is given. */
 static bool write_pairs(const struct sf_alert_pair *list, size_t n, const struct sf_alert_found *f,
                         const double *value, struct sf_arena *req, sf_str *out)
 {
@@ -77,7 +77,7 @@ static bool write_pairs(const struct sf_alert_pair *list, size_t n, const struct
     return is_ok;
 }
 
-/* Labels of the rule that name labels of what was found. */
+/* Fills the rule's own labels that refer to labels of the result. */
 static bool fill_own(struct sf_alert_found *f, struct sf_arena *req)
 {
     bool is_ok = true;

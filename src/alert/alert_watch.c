@@ -8,7 +8,11 @@
 #include "alert/watch_why.h"
 #include "base/time_unit.h"
 
-enum { NEW_FROM = 3, NEW_UNTIL = 60 }; /* minutes after a deploy in which new functions count */
+enum {
+    NEW_FROM = 3,
+    NEW_UNTIL = 60
+}; /* minutes after a deploy in which new functions are
+    * searched */
 
 /* ---- one alarm ---- */
 
@@ -85,7 +89,7 @@ static enum sf_err give_state(struct finding *f, struct sf_watched *s, enum sf_w
     return SF_OK;
 }
 
-/* Asked for in the hour after a deploy; a function that is new then stays so until that is over. */
+/* Searched in the hour after a deploy; a new function stays reported until that hour is over. */
 static enum sf_err give_new(struct finding *f, struct sf_watched *s, struct sf_why *why)
 {
     int64_t age = f->ask->at_ns / SF_NS_PER_MIN - s->deploy_minute;

@@ -39,7 +39,7 @@ void sf_silence_book_done(struct sf_silence_book *b)
 
 /* ---- one ---- */
 
-/* A word that is passed over makes a silence wider than was meant. */
+/* An unknown key is refused: ignoring it could make the silence wider than intended. */
 static void refuse_key(struct sf_json *j, sf_str key, struct sf_why *why, enum sf_err *err)
 {
     if (!*err)
@@ -123,7 +123,8 @@ static enum sf_err read_silence(struct sf_json *j, int64_t now_ns, struct sf_sil
             id = sf_json_str(j);
             snprintf(s->id, sizeof(s->id), "%.*s", SF_STR_ARG(sf_str_part(id, 0, 16)));
         } else if (sf_str_eq(key, SF_STR("status")) || sf_str_eq(key, SF_STR("updatedAt")) ||
-                   sf_str_eq(key, SF_STR("annotations"))) { /* of Alertmanager's own answers */
+                   sf_str_eq(key, SF_STR("annotations"))) { /* fields of Alertmanager's own answers,
+                                                             * ignored */
             sf_json_skip(j);
         } else {
             refuse_key(j, key, why, &err);
@@ -142,7 +143,7 @@ static enum sf_err read_silence(struct sf_json *j, int64_t now_ns, struct sf_sil
     return SF_OK;
 }
 
-/* Of what people ask for; one that was ended before it began is in the file as well. */
+/* Checks times given by users; the file may also contain a silence that ended before it began. */
 static enum sf_err check_times(const struct sf_silence *s, struct sf_why *why)
 {
     if (s->end_ns <= s->start_ns)
@@ -168,7 +169,8 @@ static enum sf_err silence_book_check(const struct sf_silence *s, struct sf_why 
                : SF_OK;
 }
 
-/* People's words lose their secrets. A matcher that had to change would match something else. */
+/* Removes secrets from texts. A matcher that contains one is refused, because after redaction it
+ * would match something else. */
 static enum sf_err silence_book_redact(struct sf_silence_book *b, struct sf_silence *s,
                                        struct sf_arena *req, struct sf_why *why)
 {
@@ -180,7 +182,8 @@ static enum sf_err silence_book_redact(struct sf_silence_book *b, struct sf_sile
         struct sf_attr attr = {m->name, {.type = SF_VALUE_STR, .str = m->value}};
         uint64_t n = 0;
         err = sf_redact_attr(b->redactor, req, &attr, &n, why);
-        bool is_hidden = sf_str_starts(m->value, SF_STR("[REDACTED")); /* as an alert has it */
+        bool is_hidden = sf_str_starts(m->value, SF_STR("[REDACTED")); /* already redacted, as in
+                                                                        * the alert */
         if (!err &&
             (!sf_str_eq(attr.key, m->name) || (!is_hidden && !sf_str_eq(attr.val.str, m->value))))
             err = sf_fail(why, SF_ERR_INPUT,
@@ -199,7 +202,7 @@ static sf_str silence_book_keep(char **to, sf_str text)
     return kept;
 }
 
-/* Texts of its own, and patterns. */
+/* Copies the texts and compiles the patterns. */
 static enum sf_err silence_book_own(struct sf_silence *s, struct sf_why *why)
 {
     size_t len = s->tenant.len + s->comment.len + s->by.len + 3;
@@ -265,7 +268,8 @@ static bool silence_book_holds(struct sf_silence_book *b, const struct sf_silenc
     return is_equal != m->is_not;
 }
 
-/* A matcher that holds of an alert without its label narrows nothing: Alertmanager's rule. */
+/* Refuses silences whose matchers all match alerts without the label: that is Alertmanager's
+ * rule. */
 static enum sf_err check_width(struct sf_silence_book *b, const struct sf_silence *s,
                                struct sf_why *why)
 {
@@ -379,7 +383,7 @@ void sf_silence_book_tidy(struct sf_silence_book *b, int64_t before_ns)
     b->n = n;
 }
 
-/* The value of a label; empty: it has none. */
+/* The value of a label; empty: missing. */
 static sf_str silence_book_label_of(sf_str labels, sf_str name, struct sf_arena *req)
 {
     struct sf_json j;

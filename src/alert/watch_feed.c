@@ -24,13 +24,13 @@ enum {
     NEW_AFTER = 30,
     SAID = 60
 };
-static const int64_t TURN_NS = 5 * SF_NS_PER_S; /* of one evaluation */
+static const int64_t TURN_NS = 5 * SF_NS_PER_S; /* time limit of one evaluation */
 
 #define REQUESTS "{ kind = server || kind = consumer } | "
 
 /* ---- services ---- */
 
-/* What stays is not a query's memory. */
+/* Allocates without charging the query, because the data outlives it. */
 static void *watch_feed_keep(size_t len)
 {
     struct sf_account *paused = sf_account_pause();
@@ -95,17 +95,18 @@ void sf_watch_feed_free(struct sf_watch *w)
     watch_feed_let_go(w);
 }
 
-/* What is read of one minute, a row for each service of the watch. */
+/* The data of one minute, a row for each service. */
 struct reading {
     struct sf_watch *watch;
     int64_t minute;
     struct sf_watch_minute *rows; /* SF_LIMIT_WATCH_SERVICES */
-    double *cpu_ns, *room_ns;     /* of the CPU limit: used and allowed */
-    double *n_levels;             /* profiles of memory */
-    uint32_t types[SF_LIMIT_WATCH_SERVICES][SF_WATCH_KINDS]; /* which type counts; 0: none yet */
+    double *cpu_ns, *room_ns;     /* of the CPU limit: used and allowed CPU time */
+    double *n_levels;             /* number of memory profiles */
+    uint32_t types[SF_LIMIT_WATCH_SERVICES][SF_WATCH_KINDS]; /* the profile type used; 0: none
+                                                              * yet */
 };
 
-/* NULL: there are too many, or no memory. */
+/* NULL: too many services, or no memory. */
 static struct sf_watched *watch_feed_find(struct reading *r, sf_str name, size_t *out_at)
 {
     struct sf_watch *w = r->watch;
@@ -156,7 +157,7 @@ static sf_str watch_feed_label_of(const struct sf_metric_series *s, sf_str key)
     return SF_STR_NONE;
 }
 
-/* The first names have a place; others count for the service alone. */
+/* The first operations get an index; others count only for the service. */
 static bool watch_feed_place_of(struct sf_watched *s, sf_str name, size_t *out)
 {
     for (size_t i = 0; i < SF_LIMIT_WATCH_OPERATIONS; i++) {
@@ -172,7 +173,7 @@ static bool watch_feed_place_of(struct sf_watched *s, sf_str name, size_t *out)
     return false;
 }
 
-/* A version that was not there is a deploy, once the service has been known for a while. */
+/* A version that was not seen before is a deploy, if the service has been known for a while. */
 static void see_version(struct sf_watched *s, sf_str version, int64_t minute)
 {
     uint64_t hash = sf_hash(version.p, version.len) | 1;
@@ -293,7 +294,7 @@ static void add_point(struct reading *r, const struct sf_prof_point *p, size_t a
     }
 }
 
-/* Where senders put it; labels of Pyroscope's clients have no dots. */
+/* Attribute names of the CPU limit; labels of Pyroscope's clients have no dots. */
 static const char *const limit_keys[] = {"cpu.limit",
                                          "cpu_limit",
                                          "container.cpu.limit",
@@ -313,7 +314,7 @@ double sf_watch_feed_cpus(sf_str text)
     return is_milli ? n / 1000 : n;
 }
 
-/* Of two types of a kind (Go has allocations in two profiles) a service's first counts. */
+/* Of two types of one kind (Go has allocations in two profiles) the first of a service is used. */
 static enum sf_err watch_feed_read_type(const struct sf_alert_ask *ask, struct reading *r,
                                         uint32_t number, const struct sf_profile_type *type,
                                         struct sf_query_ctx *q, struct sf_why *why)
@@ -404,8 +405,8 @@ static enum sf_err read_minute(struct sf_watch *w, const struct sf_alert_ask *as
     return err;
 }
 
-/* A minute of which something could not be read is left out, as one in which nothing came: part of
- * its requests or samples would look like a change. For an hour that is stated. */
+/* A minute that could not be read completely is treated as one without data: with a part of its
+ * requests or samples it would look like a change. This is reported for an hour. */
 static enum sf_err try_minute(struct sf_watch *w, const struct sf_alert_ask *ask,
                               struct sf_query_ctx *q, struct sf_why *why)
 {
@@ -423,7 +424,7 @@ static enum sf_err try_minute(struct sf_watch *w, const struct sf_alert_ask *ask
     return err;
 }
 
-/* Before the oldest data of anybody there is nothing to read. */
+/* Before the oldest data of any tenant there is nothing to read. */
 static int64_t first_minute(const struct sf_alert_ask *ask, int64_t last)
 {
     struct sf_store_state state = {0};
@@ -443,13 +444,15 @@ enum sf_err sf_watch_feed_catch_up(struct sf_watch *w, const struct sf_alert_ask
     struct sf_arena before = *q->req;
     enum sf_err err = SF_OK;
     if (w->next_minute < last - PAST || w->next_minute > last + 1 + SETTLED)
-        w->next_minute = first_minute(ask, last); /* at the start, or the clock was put right */
+        w->next_minute = first_minute(ask, last); /* at the start, or after the clock was
+                                                   * corrected */
     for (int i = 0; !err && i < AT_ONCE && w->next_minute <= last; i++) {
         if (i && sf_clock_mono_ns() > until_ns)
             break;
         *q->req = before;
         err = q->n_tenants ? try_minute(w, ask, q, why) : SF_OK;
-        if (!err || err == SF_ERR_LIMIT || err == SF_ERR_CORRUPT) /* asked again, it is the same */
+        if (!err || err == SF_ERR_LIMIT || err == SF_ERR_CORRUPT) /* these errors would occur
+                                                                   * again */
             w->next_minute++;
     }
     *q->req = before;

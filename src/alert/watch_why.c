@@ -12,7 +12,7 @@
 #include "query/expr_text.h"
 #include "render/units.h"
 
-/* Two quarters of an hour, half an hour apart. */
+/* The two compared ranges: 15 minutes each, the earlier one begins 45 minutes before the later. */
 static const int64_t LEN_NS = 15 * SF_NS_PER_MIN, APART_NS = 45 * SF_NS_PER_MIN;
 static const struct sf_tree_grouping by_function = {SF_GROUP_FUNCTION, false};
 
@@ -36,7 +36,7 @@ bool sf_watch_why_spans(const struct sf_watch_alarm *a, struct sf_arena *req, sf
 
 struct sides {
     struct sf_tree trees[2]; /* before, now; with lines */
-    double n_profiles[2];    /* of levels: how many they were added up from; else 1 */
+    double n_profiles[2];    /* for levels: number of profiles in the sum; else 1 */
     struct sf_tree_diff diff;
 };
 

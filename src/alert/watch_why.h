@@ -1,18 +1,18 @@
-/* watch_why.h - the sentence of an alarm of the built-in alerts: the numbers, and the code that
- * grew. */
+/* watch_why.h - explains an alarm of the built-in alerts in one sentence: the numbers, and the code
+ * that grew. */
 #pragma once
 #include "alert/watch_feed.h"
 
 struct sf_watch_alarm {
     enum sf_watch_kind kind;
-    sf_str service, operation; /* operation: of latency */
-    double before, now;        /* ns, bytes per request; bytes; shares of the limit */
-    sf_str function;           /* of a new function */
+    sf_str service, operation; /* operation: for latency only */
+    double before, now;        /* ns or bytes per request; bytes; shares of the CPU limit */
+    sf_str function;           /* for the kind "new function" */
 };
 
-/* The query of the requests that an alarm is about. False: no space in `req`. */
+/* A query for the requests that an alarm concerns. False: `req` is full. */
 bool sf_watch_why_spans(const struct sf_watch_alarm *a, struct sf_arena *req, sf_str *out);
-/* Says it. What cannot be found out is left out. */
+/* Writes the explanation; parts that cannot be determined are left out. */
 void sf_watch_why(const struct sf_alert_ask *ask, const struct sf_watch_alarm *a,
                   struct sf_query_ctx *q, struct sf_buf *out);
 /* A function of the service that is hot since the deploy and was not before; empty: none. In

@@ -24,7 +24,7 @@ static bool alert_yaml_set(struct walk *w, const char *path, uint32_t line)
            sf_yaml_refuse_at(w->yaml, line, "%s", said.text);
 }
 
-/* The keys of a rule; those of a map in it with its name before them. */
+/* Reads the keys of a rule; keys of a nested map are prefixed with its name. */
 static bool alert_yaml_parse_map(struct walk *w, const char *before)
 {
     while (sf_yaml_next_key(w->yaml)) {

@@ -10,7 +10,7 @@
 #include "serve/pyroscope/recording_rules.h"
 #include "serve/scrape/scraping.h"
 
-#define NOT_READY_NS (SF_NS_PER_S / 4) /* until the store is requested again */
+#define NOT_READY_NS (SF_NS_PER_S / 4) /* delay before checking again whether the store is open */
 
 struct job {
     const char *name; /* of the thread */
@@ -40,7 +40,7 @@ struct sf_background {
     struct sf_service *service;
     const struct sf_config *config;
     struct runner runners[N_JOBS];
-    struct sf_condvar wake; /* with the mutex: the server stops */
+    struct sf_condvar wake; /* with the mutex: signalled when the server stops */
     struct sf_mutex mutex;
     atomic_bool is_stopping;
 };

@@ -46,7 +46,7 @@ static int print_effective(const struct sf_config *c, bool is_json)
     return is_refused ? sf_answer_fault("check-config", &why) : result;
 }
 
-/* The file of limits that the configuration names is a part of it. */
+/* Also checks the file of limits that the configuration names. */
 static enum sf_err check_limits(const struct sf_config *config, struct sf_why *why)
 {
     struct sf_overrides *o = NULL;

@@ -1,4 +1,5 @@
-/* check_config_command.h - spanflame check-config: what is in effect, and why. */
+/* check_config_command.h - spanflame check-config: shows the effective values and where each comes
+ * from. */
 #pragma once
 
 int sf_check_config_command_run(int argc, char **argv);

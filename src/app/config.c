@@ -27,7 +27,7 @@ void sf_config_free(struct sf_config *c)
     }
 }
 
-/* Splits a list written in one line; blanks around commas do not count. */
+/* Splits a list written in one line; blanks around commas are ignored. */
 static enum sf_err set_split(struct sf_config *c, size_t key, sf_str text,
                              struct sf_config_origin at, struct sf_why *why)
 {
@@ -134,8 +134,8 @@ static enum sf_err config_warn(struct sf_config *c, sf_str sentence, struct sf_w
     return SF_OK;
 }
 
-/* Variables that begin like ours and are none stay a warning, and only when they look like a slip:
- * an orchestrator sets SPANFLAME_SERVICE_HOST and the like for a service named spanflame. */
+/* An unknown variable with our prefix is only a warning, and only when it resembles a known one: an
+ * orchestrator sets SPANFLAME_SERVICE_HOST and similar for a service named spanflame. */
 static enum sf_err warn_variable(struct sf_config *c, sf_str name, struct sf_why *why)
 {
     char known[VARIABLE_LEN];
@@ -189,7 +189,7 @@ static enum sf_err read_environment(struct sf_config *c, const char *const *env,
 
 /* ---- flags ---- */
 
-/* Repeated flags of one list belong together: --listen a --listen b. */
+/* Combines repeated flags of one list: --listen a --listen b. */
 static enum sf_err set_repeated(struct sf_config *c, size_t key, const struct sf_config_inputs *in,
                                 size_t first, struct sf_config_origin at, struct sf_why *why)
 {
@@ -221,7 +221,7 @@ static enum sf_err read_flag(struct sf_config *c, const struct sf_config_inputs 
         return sf_config_value_set_text(c, (size_t)key, sf_str_from(flag->value), at, why);
     for (size_t i = 0; i < index; i++) {
         if (strcmp(in->flags[i].path, flag->path) == 0)
-            return SF_OK; /* the first one took them all */
+            return SF_OK; /* the first of the repeated flags has set all of them */
     }
     return set_repeated(c, (size_t)key, in, index, at, why);
 }

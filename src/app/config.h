@@ -1,8 +1,9 @@
-/* config.h - what the operator wants: YAML file, environment and flags, in rising order.
+/* config.h - the configuration: YAML file, environment and flags, in rising order of precedence.
  *
  * One table (config_table.c) says of every key its type, its default, its bounds and what it is
- * for; parsing, mistakes, check-config, the example file and docs/configuration.md all come from
- * it. A configuration never changes once loaded: threads may share it; a reload makes a new one. */
+ * for; parsing, error messages, check-config, the example file and docs/configuration.md are all
+ * generated from it. A configuration never changes once loaded: threads may share it; a reload
+ * makes a new one. */
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"
@@ -22,7 +23,7 @@ struct sf_config_list {
     size_t n;
 };
 
-/* Choices are kept as their place in the table's list of words. */
+/* Choices are stored as an index into the table's list of words. */
 enum sf_remote_ack { SF_REMOTE_ACK_LOCAL, SF_REMOTE_ACK_REMOTE };
 enum sf_other_signals { SF_OTHER_SIGNALS_DISCARD, SF_OTHER_SIGNALS_REJECT };
 enum sf_redact_match { SF_REDACT_WORDS, SF_REDACT_SUBSTRING };
@@ -51,7 +52,7 @@ enum sf_config_from { SF_FROM_DEFAULT, SF_FROM_FILE, SF_FROM_ENVIRONMENT, SF_FRO
 struct sf_config_origin {
     enum sf_config_from from;
     uint32_t line;    /* in the file */
-    const char *name; /* of the flag or variable; NULL otherwise */
+    const char *name; /* name of the flag or variable; NULL otherwise */
 };
 
 struct sf_config {
@@ -62,7 +63,7 @@ struct sf_config {
     uint64_t memory_len;
     struct {
         const char *token_file, *header;                      /* NULL: none */
-        const char *user_header, *groups_header, *users_file; /* of a proxy; NULL: none */
+        const char *user_header, *groups_header, *users_file; /* set by a proxy; NULL: none */
         struct sf_config_list proxy_peers;
         bool allow_public_without_auth;
     } auth;
@@ -104,7 +105,7 @@ struct sf_config {
         int64_t interval_ns;
         bool pack; /* built-in rules, when there is a receiver */
         struct sf_config_list alertmanager, webhook, rules_files;
-        const char *url;              /* of this server, for links; NULL: none */
+        const char *url;              /* external URL of this server, for links; NULL: none */
         struct sf_alert_rules *rules; /* shared with the server */
     } alerts;
     struct {
@@ -112,21 +113,21 @@ struct sf_config {
         const char *source_folder;                         /* NULL: none */
     } page;
     struct sf_scrape_jobs *scrape; /* shared with the server; NULL: nothing is scraped */
-    struct {                       /* from which share, or how many, something is stated */
+    struct {                       /* thresholds for findings: shares and counts */
         uint32_t leaf_per_10000, repeat_per_10000, gc_per_10000, lock_per_10000, theme_per_10000;
         uint64_t depth, callers, siblings;
     } findings;
     struct sf_profiling profiling;
     struct sf_config_origin *origins; /* one per key of the table */
-    struct sf_config_list warnings;   /* sentences for the operator, say them once */
-    struct sf_arena arena;            /* where all of it lives */
+    struct sf_config_list warnings;   /* messages for the operator, logged once */
+    struct sf_arena arena;            /* memory of the whole configuration */
 };
 
 /* ---- loading ---- */
 
 struct sf_config_setting { /* one flag */
     const char *flag;      /* "--data", for messages */
-    const char *path;      /* "data"; a list's path may come several times */
+    const char *path;      /* "data"; the path of a list may occur several times */
     const char *value;
 };
 
@@ -141,8 +142,7 @@ struct sf_config_inputs {
  * the file. LIMIT: it is too large. NOMEM. */
 enum sf_err sf_config_load(const struct sf_config_inputs *in, struct sf_config **out,
                            struct sf_why *why);
-/* The same from text, no environment, and no further files; `name` represents the file in messages.
- */
+/* The same from text, without environment and other files; `name` is the file name in messages. */
 enum sf_err sf_config_parse(sf_str yaml, const char *name, struct sf_config **out,
                             struct sf_why *why);
 void sf_config_free(struct sf_config *c); /* NULL is fine */
@@ -162,7 +162,8 @@ enum sf_err sf_config_flags_load(const struct sf_config_flags *f, struct sf_conf
 
 /* ---- addresses ---- */
 
-/* The public-bind rule. DENIED: the sentence has the line to add. */
+/* Refuses to listen on a public address without authentication. DENIED: the message has the line to
+ * add. */
 enum sf_err sf_config_address_check_public(const struct sf_config *c, struct sf_why *why);
 
 /* ---- what is made from it ---- */
@@ -178,16 +179,16 @@ enum sf_err sf_config_redactor(const struct sf_config *c, struct sf_redactor **o
 enum sf_config_type {
     SF_CONFIG_BOOL,
     SF_CONFIG_COUNT,    /* uint64_t */
-    SF_CONFIG_RATE,     /* uint64_t; "Hz" may stand behind it */
+    SF_CONFIG_RATE,     /* uint64_t; may be followed by "Hz" */
     SF_CONFIG_SIZE,     /* uint64_t bytes */
     SF_CONFIG_DURATION, /* int64_t ns */
     SF_CONFIG_PERCENT,  /* uint32_t hundredths of a percent */
     SF_CONFIG_STR,      /* const char *; an empty default is NULL */
     SF_CONFIG_LIST,     /* struct sf_config_list */
-    SF_CONFIG_CHOICE,   /* uint32_t place in `choices` */
+    SF_CONFIG_CHOICE,   /* uint32_t: index in `choices` */
     SF_CONFIG_LISTEN,   /* the addresses */
-    SF_CONFIG_RULES,    /* of alerts: a list of maps, in the file only */
-    SF_CONFIG_SCRAPE,   /* likewise, of what is scraped */
+    SF_CONFIG_RULES,    /* alert rules: a list of maps, in the file only */
+    SF_CONFIG_SCRAPE,   /* scrape jobs: a list of maps, in the file only */
     SF_CONFIG_PART      /* documents one field of a `listen` item; cannot be set alone */
 };
 
@@ -195,23 +196,23 @@ struct sf_config_key {
     const char *path; /* "retention.spans" */
     enum sf_config_type type;
     size_t offset;       /* in struct sf_config */
-    const char *initial; /* the default, as one would write it */
+    const char *initial; /* the default, as written in a file */
     const char *choices; /* "words|substring" */
-    uint64_t min, max;   /* of COUNT, RATE, SIZE, DURATION; 0, 0: any */
+    uint64_t min, max;   /* of COUNT, RATE, SIZE, DURATION; 0, 0: no bounds */
     const char *doc;     /* one line */
 };
 
 extern const struct sf_config_key sf_config_keys[];
 extern const size_t sf_config_n_keys;
 
-/* The effective value as one would write it, and where it came from ("spanflame.yaml:12"). */
+/* The effective value as written in a file, and its origin ("spanflame.yaml:12"). */
 void sf_config_render_value(const struct sf_config *c, size_t index, struct sf_buf *out);
 void sf_config_render_origin(const struct sf_config *c, size_t index, struct sf_buf *out);
 void sf_config_render_example(struct sf_buf *out); /* deploy/spanflame.yaml */
-/* One line per key: path, value, where it came from. */
+/* One line per key: path, value, origin. */
 void sf_config_render_effective(const struct sf_config *c, struct sf_buf *out);
 /* The same as an array of {key, value, origin}. */
 void sf_config_render_json(const struct sf_config *c, struct sf_json_writer *j);
-/* One value of a key, as a person would write it: 64MiB, 10s. */
+/* One value of a key as written in a file: 64MiB, 10s. */
 void sf_config_render_bound(struct sf_buf *out, const struct sf_config_key *key, uint64_t value);
 void sf_config_render_table(struct sf_buf *out); /* the table of docs/configuration.md */

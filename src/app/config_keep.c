@@ -1,4 +1,4 @@
-/* config_keep.c - profiling.conditional as the rules by which the store keeps samples. */
+/* config_keep.c - converts profiling.conditional to the rules by which the store keeps samples. */
 #include <string.h>
 
 #include "app/config_value.h"
@@ -14,7 +14,7 @@ static struct sf_keep_rule config_keep_rule_of(const struct sf_profiling *p, uin
                                  .flagged = (uint8_t)flagged};
 }
 
-/* "baseline" of the section as a key of the table; NULL: it has none of that name. */
+/* Finds a key of the section by its last word, such as "baseline"; NULL: unknown. */
 static const struct sf_profiling_key *config_keep_find_key(sf_str name)
 {
     static const char *const known[] = {"slow_request_threshold", "cpu_threshold_percent",

@@ -1,7 +1,7 @@
-/* config_links.c - page.source_link and page.logs_link: templates of addresses outside.
+/* config_links.c - page.source_link and page.logs_link: checks the templates of external links.
  *
- * The page puts what is stored into them, and what is stored may come from anybody: so the scheme
- * and the host are the operator's, and every placeholder stands behind them. */
+ * The page inserts stored data, which any sender may have chosen: so scheme and host must be
+ * constant, and placeholders may only follow them. */
 #include <string.h>
 
 #include "app/config_value.h"
@@ -15,7 +15,7 @@ static bool config_links_is_known(sf_str name, const char *const *known, size_t 
     return false;
 }
 
-/* Where the path begins; 0: it is not an address of http or https with a host. */
+/* Offset of the path; 0: not an http or https URL with a host. */
 static size_t config_links_path_of(sf_str link)
 {
     size_t at = sf_str_starts(link, SF_STR("https://"))  ? strlen("https://")

@@ -30,7 +30,7 @@ static void config_render_add_duration(struct sf_buf *out, uint64_t ns)
     }
 }
 
-/* The shortest spelling that gives the same number back. */
+/* The shortest text that parses to the same number. */
 static void add_size(struct sf_buf *out, uint64_t len)
 {
     static const struct {
@@ -146,7 +146,8 @@ void sf_config_render_origin(const struct sf_config *c, size_t index, struct sf_
 
 /* ---- the example file ---- */
 
-/* Opens the sections of `path` that `open` is not yet in; returns how deep its last word stands. */
+/* Opens the sections of `path` that are not yet open; returns the nesting depth of its last
+ * word. */
 static unsigned open_sections(struct sf_buf *out, const char *open, const char *path,
                               const char **last)
 {
@@ -193,7 +194,7 @@ void sf_config_render_example(struct sf_buf *out)
         if (key->type == SF_CONFIG_LISTEN || key->type == SF_CONFIG_LIST ||
             key->type == SF_CONFIG_RULES || key->type == SF_CONFIG_SCRAPE) {
             sf_buf_print(out, "\n#%*s%s: [", (int)(2 * depth), "", word);
-            if (key->type == SF_CONFIG_LISTEN) { /* brackets of IPv6 need quotes */
+            if (key->type == SF_CONFIG_LISTEN) { /* IPv6 addresses in brackets need quotes */
                 sf_str rest = sf_str_from(key->initial), item;
                 for (size_t n = 0; sf_str_split_next(&rest, ',', &item); n++)
                     sf_buf_print(out, "%s\"%.*s\"", n ? ", " : "", SF_STR_ARG(sf_str_trim(item)));

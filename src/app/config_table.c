@@ -12,8 +12,8 @@
 #define PROFILING(path, kind, field, initial, min, max, doc) \
     {"profiling." path, SF_CONFIG_##kind, AT(profiling.field), initial, NULL, min, max, doc},
 
-/* In the order a reader of the example file meets them; keys of one section stand together. The
- * defaults of limits equal base/limits.h, which a test compares. */
+/* In the order of the example file; keys of one section are adjacent. The defaults of limits equal
+ * base/limits.h, which a test compares. */
 const struct sf_config_key sf_config_keys[] = {
     {"listen", SF_CONFIG_LISTEN, 0,
      "127.0.0.1:4317, 127.0.0.1:4318, 127.0.0.1:4040, 127.0.0.1:3200, [::1]:4317, [::1]:4318, "

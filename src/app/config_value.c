@@ -44,7 +44,7 @@ static sf_str config_value_last_word(sf_str path)
     return path;
 }
 
-/* Words that may follow `section` ("retention."), each once; terminated copies in `mem`. */
+/* The distinct words that may follow `section` ("retention."), as terminated copies in `mem`. */
 static size_t list_children(sf_str section, const char **known, char (*mem)[PATH_LEN])
 {
     size_t n = 0;
@@ -76,7 +76,7 @@ void sf_config_value_suggest(sf_str path, char *to, size_t cap)
         snprintf(to, cap, "; did you mean %.*s%s?", SF_STR_ARG(section), near);
         return;
     }
-    /* The right word in the wrong place, or a whole path misspelt before its last word. */
+    /* A known last word in the wrong section, or a misspelt section before it. */
     for (size_t i = n = 0; i < sf_config_n_keys && n < MAX_KNOWN; i++) {
         sf_str other = sf_str_from(sf_config_keys[i].path);
         if (sf_config_keys[i].type == SF_CONFIG_PART)
@@ -160,7 +160,7 @@ static enum sf_err config_value_set_number(struct sf_config *c, const struct sf_
     static const struct {
         enum sf_config_type type;
         enum sf_setting_kind kind;
-        const char *is; /* "memory" ... "a size such as" ... */
+        const char *is; /* text for messages, such as "a size such as" */
     } kinds[] = {
         {SF_CONFIG_BOOL, SF_SETTING_BOOL, "is true or false"},
         {SF_CONFIG_COUNT, SF_SETTING_COUNT, "expects a whole number"},

@@ -1,5 +1,5 @@
-/* The configuration's YAML, read straight into the table's types: an unknown key ends the
- * reading, so nesting is as deep as the table and no deeper. */
+/* Reads the configuration's YAML directly into the table's types. An unknown key ends the reading,
+ * so nesting is limited by the table. */
 #include <stdio.h>
 #include <string.h>
 
@@ -160,7 +160,8 @@ static bool has_maps(size_t key)
     return strcmp(sf_config_keys[key].path, "profiling.conditional.rules") == 0;
 }
 
-/* A map of words as one item, "key=value key=value": as flags and the environment give it. */
+/* Reads a map of words as one item, "key=value key=value", the form used in flags and the
+ * environment. */
 static bool parse_item_map(struct walk *w, sf_str *out)
 {
     struct sf_buf text = {.max = 4096};

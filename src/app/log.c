@@ -18,7 +18,7 @@ enum { N_REPEATS = 32 };
 struct repeat { /* an error logged a short while ago */
     uint64_t hash;
     int64_t since_ns; /* monotonic; 0: free */
-    uint64_t n;       /* times it came again */
+    uint64_t n;       /* number of repetitions */
     enum sf_say_level level;
     char text[240];
 };
@@ -27,7 +27,7 @@ struct sf_log {
     int fd;
     bool is_human, has_color;
     enum sf_say_level level;
-    struct sf_mutex mutex; /* guards repeats; takes nothing */
+    struct sf_mutex mutex; /* guards repeats; no other lock is taken while it is held */
     struct repeat repeats[N_REPEATS];
 };
 
@@ -98,7 +98,8 @@ static void log_write_line(struct sf_log *l, enum sf_say_level level, const char
     struct sf_buf out = {0};
     sf_log_render(l->is_human, l->has_color, sf_clock_wall_ns(), level, sentence, &out);
     if (sf_buf_ok(&out))
-        (void)sf_terminal_write(l->fd, sf_buf_str(&out)); /* there is no log to report this to */
+        (void)sf_terminal_write(l->fd, sf_buf_str(&out)); /* ignored: a failure of the log cannot be
+                                                           * logged */
     sf_buf_done(&out);
 }
 
@@ -116,8 +117,8 @@ static uint64_t fault_hash(const char *sentence)
     return sf_hash(text, n);
 }
 
-/* True: it was stated a short while ago; now it is counted. `gone` is the count of an evicted
- * entry, to be logged. */
+/* True: a recent repetition, which is counted only. `gone` is the count of an evicted entry, to be
+ * logged. */
 static bool count_repeat(struct sf_log *l, enum sf_say_level level, const char *sentence,
                          struct repeat *gone)
 {
@@ -183,7 +184,8 @@ void sf_log_tick(struct sf_log *l, int64_t mono_ns)
         struct repeat *r = &l->repeats[i];
         if (r->since_ns && mono_ns - r->since_ns > REPEAT_NS) {
             over = *r;
-            /* Still going on: count the next while. Otherwise the next one is news again. */
+            /* Still repeating: count for another interval. Otherwise the next occurrence is logged
+             * again. */
             r->since_ns = r->n ? mono_ns : 0;
             r->n = 0;
         }

@@ -1,4 +1,4 @@
-/* main.c - spanflame COMMAND ... */
+/* main.c - spanflame COMMAND ...: finds the command and runs it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -72,7 +72,7 @@ static int main_print_help(FILE *to)
     return 0;
 }
 
-/* For tools/manual and shell completion; not in --help, people have better. */
+/* For tools/manual and shell completion; not shown in --help. */
 static int main_print_manual(void)
 {
     const struct sf_command *commands[MAX_COMMANDS];

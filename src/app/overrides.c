@@ -180,7 +180,7 @@ enum sf_err sf_overrides_parse(sf_str yaml, const char *file, struct sf_quota_ru
 struct sf_overrides {
     const char *path;
     struct sf_quota *quota;
-    struct sf_text_stamp stamp; /* of what was last read */
+    struct sf_text_stamp stamp; /* of the version of the file that was last read */
 };
 
 static bool overrides_is_same(struct sf_text_stamp a, struct sf_text_stamp b)
@@ -193,7 +193,7 @@ enum sf_err sf_overrides_reload(struct sf_overrides *o, struct sf_why *why)
     struct sf_quota_rules *rules = NULL;
     struct sf_buf text = {0};
     enum sf_err err;
-    /* Before it is read: a write in between is found at the next look. */
+    /* Taken before reading: a write in between is then noticed at the next check. */
     o->stamp = sf_text_file_stamp(o->path);
     err = sf_text_file_read(o->path, SF_LIMIT_OVERRIDES_LEN, &text, why);
     if (!err)

@@ -8,8 +8,8 @@
  *       "*":
  *         bytes_per_second: 1MB
  *
- * Read at start, at SIGHUP, and when it has changed. A mistake is one sentence with file and line:
- * at start it ends the server, later the limits stay as they were. One thread at a time. */
+ * Read at start, at SIGHUP, and when it has changed. Errors name file and line: at start they end
+ * the server, later the previous limits stay in effect. One thread at a time. */
 #pragma once
 #include "intake/quota.h"
 
@@ -23,5 +23,5 @@ enum sf_err sf_overrides_open(const char *path, struct sf_quota *quota, struct s
                               struct sf_why *why);
 void sf_overrides_close(struct sf_overrides *o); /* NULL is fine */
 enum sf_err sf_overrides_reload(struct sf_overrides *o, struct sf_why *why);
-/* Was the file written or replaced since it was last read, well or not? */
+/* Whether the file was written or replaced since it was last read, successfully or not. */
 bool sf_overrides_is_changed(const struct sf_overrides *o);

@@ -58,7 +58,7 @@ bool sf_peer_net_has(const struct sf_peer_net *net, const char *peer)
             len--;
         text = sf_str_part(text, 0, len ? len - 1 : 0);
     }
-    if (sf_str_find_char(text, '%', &at)) /* of a link: which one does not count */
+    if (sf_str_find_char(text, '%', &at)) /* ignore the interface of a link-local address */
         text = sf_str_part(text, 0, at);
     if (!read_address(text, address))
         return false;

@@ -11,7 +11,7 @@ struct sf_peer_net {
     unsigned n_bits;
 };
 
-/* INPUT: it is neither an address nor a network. */
+/* INPUT: neither an address nor a network. */
 enum sf_err sf_peer_net_parse(const char *text, struct sf_peer_net *out, struct sf_why *why);
 /* Is the peer ("10.0.0.7:1234", "[fd00::1]:1234") in it? */
 bool sf_peer_net_has(const struct sf_peer_net *net, const char *peer);

@@ -11,7 +11,7 @@
 enum { FILE_MAX_LEN = 1 << 20, WHO_MAX_LEN = 320 };
 
 struct sf_proxy_users {
-    const char *path; /* of the configuration, which outlives this */
+    const char *path; /* borrowed from the configuration, which outlives this */
     struct sf_peer_net *nets;
     size_t n_nets;
     struct sf_mutex mutex; /* guards text */
@@ -23,7 +23,7 @@ struct rule {
     bool has_tenants; /* there is a second colon */
 };
 
-/* The next line that is a rule; false at the end. */
+/* Reads the next rule; false at the end. */
 static bool next_rule(sf_str *rest, unsigned *number, struct rule *out)
 {
     sf_str line;
@@ -58,7 +58,8 @@ static enum sf_err check_rules(sf_str text, struct sf_why *why)
                 "\"%.*s\" are not scopes: write read, write, admin or control, with commas "
                 "between them",
                 SF_STR_ARG(sf_str_part(rule.scopes, 0, 40)));
-        else if (rule.has_tenants && rule.tenants.len == 0) /* forgotten, and not all of them */
+        else if (rule.has_tenants && rule.tenants.len == 0) /* an empty list is a mistake, not "all
+                                                             * tenants" */
             (void)sf_fail(&what, SF_ERR_INPUT, "the list of tenants of %.*s is empty",
                           SF_STR_ARG(sf_str_part(rule.who, 0, 40)));
         else if (rule.has_tenants)
@@ -161,7 +162,7 @@ bool sf_proxy_users_grant(void *arg, sf_str user, sf_str groups, struct sf_grant
     struct rule rule;
     unsigned number = 0;
     bool is_found = false;
-    /* A user whose name looks like a rule for many is not one. */
+    /* A user name must not look like a rule for a group or for all. */
     if (user.len == 0 || user.len > WHO_MAX_LEN || user.p[0] == '@' || user.p[0] == '*')
         return false;
     sf_mutex_lock(&u->mutex);

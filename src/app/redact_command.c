@@ -22,15 +22,15 @@ enum { PIECE_SPANS = 16384 };
 
 struct run {
     const struct sf_redactor *redactor;
-    const struct sf_span_batch *piece; /* the one at hand; NULL: a profile */
+    const struct sf_span_batch *piece; /* the current batch; NULL: a profile */
     struct sf_arena redacted;
     uint64_t n_spans, n_changed_spans, n_changes;
-    uint32_t last_span; /* of the piece, that changed */
+    uint32_t last_span; /* last changed span of the batch */
     struct sf_buf *out;
     struct sf_json_writer *json; /* NULL: text */
 };
 
-/* Text from outside on a terminal: nothing that could steer it. */
+/* Escapes text from outside for a terminal, so that it cannot send control sequences. */
 static void add_safe(struct sf_buf *out, sf_str text)
 {
     for (size_t i = 0; i < text.len && i < 120; i++) {
@@ -41,7 +41,7 @@ static void add_safe(struct sf_buf *out, sf_str text)
         sf_buf_print(out, "...");
 }
 
-/* Enough to recognise a known secret, too little to learn it. */
+/* Enough to recognise a known secret, too little to reveal it. */
 static sf_str hint_of(sf_str secret)
 {
     return sf_str_part(secret, 0, secret.len >= 16 ? 2 : secret.len >= 8 ? 1 : 0);
@@ -120,7 +120,7 @@ static enum sf_err redact_command_see_piece(void *arg, const struct sf_span_batc
     return sf_redact_spans(run->redactor, piece, &run->redacted, &watch, &changed, &n, why);
 }
 
-/* Inflates when it is gzip or zstd by its first bytes. */
+/* Decompresses gzip and zstd, recognised by their first bytes. */
 static enum sf_err redact_command_read_body(const char *path, size_t max_len, struct sf_buf *out,
                                             struct sf_why *why)
 {
@@ -182,7 +182,8 @@ static enum sf_err count_piece(void *arg, const struct sf_span_batch *piece, str
     return SF_OK;
 }
 
-/* Spans or a profile? Both may be protobuf without a mark: it is spans if any can be read. */
+/* Whether the body contains spans rather than a profile. Both may be protobuf without a signature:
+ * it is spans if any can be decoded. */
 static bool redact_command_is_traces(sf_str body, struct sf_arena *tmp)
 {
     struct sf_otlp_limits limits = {SF_LIMIT_ATTRS, SF_LIMIT_VALUE_LEN};

@@ -34,7 +34,7 @@ static bool scrape_yaml_join(struct walk *w, const char *before, sf_str key, cha
     return (len >= 0 && len < MAX_PATH) || sf_yaml_refuse(w->yaml, "a key of a scrape is shorter");
 }
 
-/* The value at hand: a text, or a list or map whose parts are set by their paths. */
+/* Reads the value at the cursor: a text, or a list or map whose parts are set by their paths. */
 static bool scrape_yaml_parse_value(struct walk *w, const char *path,
                                     int depth) // NOLINT(misc-no-recursion)
 {
@@ -93,7 +93,7 @@ enum sf_err sf_scrape_yaml_finish(const struct sf_scrape_jobs *jobs, bool has_te
     for (size_t i = 0; jobs && i < jobs->n; i++) {
         const struct sf_scrape_job *job = &jobs->list[i];
         enum sf_err err = sf_tenant_check_name(job->tenant, why);
-        /* Its profiles would be where nobody can ask for them. */
+        /* Without tenancy no query could read the profiles of such a tenant. */
         if (!err && !has_tenancy && !sf_str_eq(job->tenant, SF_STR("single-tenant")))
             err = sf_fail(why, SF_ERR_INPUT,
                           "scrape \"%.*s\" names a tenant and tenancy.enabled is false",

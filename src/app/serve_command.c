@@ -28,7 +28,7 @@ static sigset_t handled_signals(void)
     return set;
 }
 
-/* Waits for a signal up to `ms`; 0: none came. */
+/* Waits up to `ms` for a signal; 0: none came. */
 static int next_signal(unsigned ms)
 {
     sigset_t set = handled_signals();
@@ -37,8 +37,8 @@ static int next_signal(unsigned ms)
     return sig > 0 ? sig : 0;
 }
 
-/* While the orderly end is under way: a second signal means "now". Everything acknowledged is on
- * disk, so nothing is lost but the next start replays the log. */
+/* A second signal during the orderly stop ends the process at once. Everything acknowledged is in
+ * the log on disk, which the next start replays. */
 static void end_on_second_signal(__attribute__((unused)) void *arg)
 {
     sigset_t set;
@@ -73,8 +73,8 @@ static void serve_command_reload(struct sf_server *server, struct sf_log *log,
     sf_notify_send(manager, "READY=1");
 }
 
-/* While the log is replayed, which takes seconds per gigabyte: the manager's time-out for the start
- * moves along. */
+/* During the replay of the log, which takes seconds per gigabyte: extends the service manager's
+ * start timeout. */
 static void tell_starting(const struct sf_notify *manager, int64_t *told_ns)
 {
     int64_t now_ns = sf_clock_mono_ns();
@@ -104,7 +104,7 @@ static void reload_limits(struct sf_server *server, struct sf_log *log, bool is_
         sf_log_print(log, SF_SAY_INFO, "server: limits of tenants read again");
 }
 
-/* Of the configuration only alerts and scraping are taken again: the rest needs a new start. */
+/* Reloads alerts and scraping only: other changes of the configuration need a restart. */
 static void reload_alerts(struct sf_server *server, struct sf_log *log,
                           const struct sf_config_flags *flags)
 {
@@ -120,7 +120,7 @@ static void reload_alerts(struct sf_server *server, struct sf_log *log,
     sf_config_free(config);
 }
 
-/* Until a signal says stop. Returns the exit code. */
+/* Runs until a signal stops the server. Returns the exit code. */
 static int serve_command_watch(struct sf_server *server, struct sf_log *log,
                                const struct sf_config *config, const struct sf_config_flags *flags,
                                const struct sf_notify *manager)
@@ -136,7 +136,8 @@ static int serve_command_watch(struct sf_server *server, struct sf_log *log,
             sf_log_print(log, SF_SAY_INFO, "server: stopping (%s)",
                          sig == SIGTERM ? "SIGTERM" : "SIGINT");
             sf_notify_send(manager, "STOPPING=1\nSTATUS=writing what is in memory");
-            /* During the replay, all data in memory is also on disk. */
+            /* During the replay nothing needs to be flushed: all data in memory is also in the
+             * log. */
             if (!is_ready)
                 _exit(0);
             return 0;
@@ -186,7 +187,7 @@ static int serve(const struct sf_config *config, const struct sf_config_flags *f
         return 1;
     }
     int code = serve_command_watch(server, log, config, flags, &manager);
-    /* Not joined: it ends with the process, or ends the process. */
+    /* Not joined: it ends with the process, or ends the process itself. */
     (void)sf_thread_start(&impatience, "signals", 0, end_on_second_signal, NULL, NULL);
     sf_server_stop(server);
     sf_server_free(server);

@@ -41,14 +41,14 @@
 #include "symbol/symbolizer.h"
 
 enum { MAX_WORKERS = 256, DRAIN_MS = 10000, MAX_OWNERS = 64, PASSWORD_LEN = 4096 };
-/* A lane with two threads always has one for a second client. Of three, one may read a large trace,
- * one wait for that, and one still answers. */
+/* With two threads, a lane has one for a second client. With three, one may read a large trace, one
+ * may wait for it, and one still answers. */
 enum { N_POINT = 3, MIN_QUERY = 2 };
 
 struct worker {
     struct sf_thread thread;
     struct sf_worker work;
-    struct sf_queue *queue; /* it takes from; NULL: */
+    struct sf_queue *queue; /* source of its calls; NULL: `lane` */
     struct sf_lane *lane;
 };
 
@@ -57,25 +57,26 @@ struct sf_server {
     struct sf_log *log;
     struct sf_service service;
     struct sf_redactor *redactor;
-    struct sf_tokens *tokens;                                 /* NULL: none are requested */
+    struct sf_tokens *tokens;                                 /* NULL: no tokens are required */
     struct sf_proxy_users *users;                             /* likewise */
-    struct sf_overrides *overrides;                           /* NULL: there is no such file */
+    struct sf_overrides *overrides;                           /* NULL: no overrides file is
+                                                               * configured */
     char auth_header[65], user_header[65], groups_header[65]; /* lower case */
     struct sf_dir *dir;
     struct sf_listener *listener;
-    struct sf_buf addresses, spool_path; /* terminated; the listener borrows the latter */
-    struct sf_buf config_text, defaults_text, own_names; /* the service borrows them */
+    struct sf_buf addresses, spool_path; /* both terminated; the listener borrows spool_path */
+    struct sf_buf config_text, defaults_text, own_names; /* borrowed by the service */
     struct worker *workers;
     size_t n_workers;
     unsigned n_ingest, n_query;
     int owners[MAX_OWNERS]; /* process that already listens on the port of an address; 0: unknown */
 
     struct sf_background *background;
-    struct sf_remote_config remote; /* of ClickHouse; no shards: there is none */
-    struct sf_buf password;         /* terminated; the store borrows it */
+    struct sf_remote_config remote; /* the ClickHouse server; without shards: none */
+    struct sf_buf password;         /* terminated; borrowed by the store */
     struct sf_thread opener;
     struct sf_store *store; /* owned; the service's pointer is a view of it */
-    struct sf_mutex mutex;  /* guards what follows; takes nothing */
+    struct sf_mutex mutex;  /* guards what follows; no other lock is taken while it is held */
     bool is_open;
     enum sf_err open_err;
     struct sf_why open_why;
@@ -102,7 +103,7 @@ static void on_notice(void *arg, const char *sentence)
     sf_log_say(s->log, SF_SAY_WARN, sentence);
 }
 
-/* What a tenant's data may take, where that is not what all may. */
+/* Retention limits of a tenant where they differ from the server's. */
 static void rule_of_tenant(void *arg, sf_str tenant, struct sf_tenant_rule *io)
 {
     struct sf_server *s = arg;
@@ -121,7 +122,7 @@ static void rule_of_tenant(void *arg, sf_str tenant, struct sf_tenant_rule *io)
         io->max_len = value;
 }
 
-/* The same of a service; what it has not is its tenant's. */
+/* The same for a service; missing values are those of its tenant. */
 static bool rule_of_service(void *arg, sf_str tenant, sf_str service, struct sf_tenant_rule *out)
 {
     struct sf_quota *q = ((struct sf_server *)arg)->service.quota;
@@ -138,7 +139,7 @@ static uint64_t version_of_service_rules(void *arg)
     return sf_quota_stores_version(((struct sf_server *)arg)->service.quota);
 }
 
-/* The first line of the file. Before the sandbox is entered: nothing else reads it. */
+/* Reads the first line of the file, before the sandbox is entered. */
 static enum sf_err server_read_password(struct sf_server *s, const char *path, struct sf_why *why)
 {
     size_t at;
@@ -263,7 +264,8 @@ static enum sf_err start_worker(struct sf_server *s, const struct kind *kind, un
     w->work.number = number;
     w->queue = kind->queue;
     w->lane = kind->lane;
-    w->work.turns = kind->lane ? s->service.query : NULL; /* one turn for all lanes */
+    w->work.turns = kind->lane ? s->service.query : NULL; /* one turn (see serve/query_turn.h) is
+                                                           * shared by all lanes */
     if (!sf_arena_init(&w->work.arena, s->service.query_memory_len) ||
         !sf_arena_count(&w->work.arena))
         return sf_fail(why, SF_ERR_NOMEM, "server: no memory for thread %s", name);
@@ -377,7 +379,8 @@ const char *sf_server_addresses(const struct sf_server *s)
     return sf_buf_ok(&s->addresses) && s->addresses.len ? (const char *)s->addresses.p : "";
 }
 
-/* The listener says which address is busy; we add whose it is and what to do. */
+/* The listener's message names the busy address; this adds the process that uses it and a
+ * remedy. */
 static void explain_busy(const struct sf_server *s, struct sf_why *why)
 {
     const struct sf_config *config = s->config;
@@ -401,7 +404,7 @@ static void explain_busy(const struct sf_server *s, struct sf_why *why)
     }
 }
 
-/* What idle ones hold is not counted: with little memory there may be fewer. */
+/* Memory of idle connections is not in the budget, so with little memory fewer are allowed. */
 static unsigned most_connections(const struct sf_config *c)
 {
     uint64_t fitting = c->memory_len / SF_LIMIT_CONNECTION_LEN;
@@ -546,7 +549,7 @@ static enum sf_err open_symbols(struct sf_server *s, struct sf_why *why)
     return sf_symbolizer_open(&config, &s->service.symbols, why);
 }
 
-/* What else is made of spans as they go by, where wanted. */
+/* Opens span metrics and the service graph, where configured. */
 static bool open_span_made(struct sf_server *s)
 {
     const struct sf_config *c = s->config;
@@ -672,7 +675,8 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
     return SF_OK;
 }
 
-/* The budget counts what the server requests; the kernel counts sockets and its cache too. */
+/* The budget covers the server's allocations; the kernel's limit also counts sockets and page
+ * cache. */
 enum { GROUP_SLACK_LEN = 32 << 20 };
 
 static void check_limit(const struct sf_server *s)
@@ -689,7 +693,7 @@ static void check_limit(const struct sf_server *s)
             (unsigned long long)(limit > GROUP_SLACK_LEN ? (limit - GROUP_SLACK_LEN) >> 20 : 0));
 }
 
-/* Other processes cannot be examined from inside the sandbox. */
+/* Done before the sandbox is entered: afterwards other processes cannot be examined. */
 static void find_owners(struct sf_server *s)
 {
     for (size_t i = 0; i < s->config->n_addresses && i < MAX_OWNERS; i++)
@@ -697,7 +701,7 @@ static void find_owners(struct sf_server *s)
                                                     : 0;
 }
 
-/* Before the first thread: threads inherit it. */
+/* To be called before the first thread starts: threads inherit the sandbox. */
 static enum sf_err enter_sandbox(struct sf_server *s, struct sf_why *why)
 {
     if (s->config->has_sandbox)
@@ -749,7 +753,7 @@ void sf_server_stop(struct sf_server *s)
     sf_thread_join(&s->opener);
     sf_background_stop(s->background);
     s->background = NULL;
-    sf_control_stop(s->service.control_docs); /* polls that wait are answered */
+    sf_control_stop(s->service.control_docs); /* answers the waiting polls */
     if (s->listener)
         sf_listener_drain(s->listener, DRAIN_MS);
     if (s->service.ingest)

@@ -51,13 +51,13 @@ static enum sf_err allow_files(struct sf_sandbox *box, const struct sf_config *c
         err = sf_sandbox_read(box, c->page.source_folder, why);
     if (!err)
         err = sf_sandbox_read(box, c->store.remote.ca_file, why);
-    if (!err) /* read again at SIGHUP, for rules of alerts */
+    if (!err) /* the configuration is read again at SIGHUP, for alert rules */
         err = sf_sandbox_read(box, c->file, why);
     for (size_t i = 0; !err && i < c->alerts.rules_files.n; i++)
         err = sf_sandbox_read(box, c->alerts.rules_files.items[i], why);
     if (!err && c->scrape)
         err = allow_scraping(box, c->scrape, why);
-    if (!err) /* the names of its own functions, for its profile of itself */
+    if (!err) /* its own program file, to symbolize the server's own profiles */
         err = sf_sandbox_read(box, "/proc/self/exe", why);
     if (!err && sf_own_profiler_library(library))
         err = sf_sandbox_read(box, library, why);

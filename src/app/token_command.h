@@ -1,4 +1,5 @@
-/* token_command.h - spanflame token new: a token, shown once, and the line for the file. */
+/* token_command.h - spanflame token new: makes a token, shows it once, and prints the line for the
+ * token file. */
 #pragma once
 
 int sf_token_command_run(int argc, char **argv);

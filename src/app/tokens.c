@@ -23,7 +23,7 @@ enum { FILE_MAX_LEN = 1 << 20, MAX_TOKENS = 10000, TOKEN_MAX_LEN = 4096, SECRET_
 struct entry {
     uint8_t hash[SHA256_DIGEST_LENGTH];
     unsigned scopes;
-    sf_str name, tenants; /* of the table's text */
+    sf_str name, tenants; /* views of the table's text */
 };
 
 struct table {
@@ -35,7 +35,7 @@ struct table {
 
 struct sf_tokens {
     char *path;
-    struct sf_mutex mutex; /* guards table; takes nothing */
+    struct sf_mutex mutex; /* guards table; no other lock is taken while it is held */
     struct table table;
 };
 
@@ -161,7 +161,7 @@ static int tokens_by_hash(const void *a, const void *b)
     return memcmp(x->hash, y->hash, sizeof(x->hash));
 }
 
-/* Which of two lines would count? */
+/* Refuses duplicates: it would be unclear which line applies. */
 static enum sf_err refuse_doubles(struct table *t, struct sf_why *why)
 {
     if (t->n)
@@ -274,13 +274,14 @@ bool sf_tokens_grant(void *arg, sf_str token, struct sf_grant *out)
 {
     struct sf_tokens *t = arg;
     uint8_t hash[SHA256_DIGEST_LENGTH];
-    size_t found = 0; /* its place, counted from 1 */
+    size_t found = 0; /* index + 1 of the matching entry */
 
     if (token.len == 0 || token.len > TOKEN_MAX_LEN)
         return false;
     SHA256((const unsigned char *)token.p, token.len, hash);
     sf_mutex_lock(&t->mutex);
-    /* All of them, and no branch on the outcome: the time says nothing about which one it was. */
+    /* Compares all entries without a branch on the result, so that the time does not reveal which
+     * one matched. */
     for (size_t i = 0; i < t->table.n; i++) {
         size_t differs = (size_t)(CRYPTO_memcmp(hash, t->table.entries[i].hash, sizeof(hash)) != 0);
         found |= (i + 1) & (differs - 1);
@@ -289,7 +290,7 @@ bool sf_tokens_grant(void *arg, sf_str token, struct sf_grant *out)
         const struct entry *e = &t->table.entries[found - 1];
         (void)snprintf(out->name, sizeof(out->name), "%.*s", SF_STR_ARG(e->name));
         sf_buf_add_str(&out->tenants, e->tenants);
-        /* Without its tenants a token would be one for all of them. */
+        /* Without its list of tenants the token would be valid for all of them. */
         out->scopes = sf_buf_ok(&out->tenants) ? e->scopes : 0;
     }
     sf_mutex_unlock(&t->mutex);
@@ -308,10 +309,11 @@ enum sf_err sf_tokens_make(sf_str name, unsigned scopes, sf_str tenants, struct 
     if (!sf_tokens_is_name(name))
         return sf_fail(why, SF_ERR_INPUT, "a name is 1 to 64 letters, digits, dots or dashes");
     sf_random_fill(secret, sizeof(secret));
-    /* A prefix of its own: scanners for leaked secrets, ours among them, know it by its look. */
+    /* The prefix lets scanners for leaked secrets, ours included, recognise the token. */
     sf_buf_add_str(out_token, SF_STR("sft_"));
     sf_base64_encode(out_token, (sf_bytes){secret, sizeof(secret)});
-    for (size_t i = start; i < out_token->len; i++) { /* fit for URLs and headers */
+    for (size_t i = start; i < out_token->len; i++) { /* only characters that are valid in URLs and
+                                                       * headers */
         uint8_t *c = &out_token->p[i];
         *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
     }

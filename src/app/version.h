@@ -1,4 +1,4 @@
-/* version.h - the version as the build knows it. */
+/* version.h - the version, set by the build. */
 #pragma once
 
-const char *sf_version(void); /* "0.1.0"; borrowed for ever */
+const char *sf_version(void); /* "0.1.0"; constant */

@@ -81,7 +81,7 @@ bool sf_yaml_next(struct sf_yaml_reader *r)
 
 bool sf_yaml_begin(struct sf_yaml_reader *r)
 {
-    /* The stream's start; the document's, or the stream's end. */
+    /* The start of the stream; then the start of the document or the end of the stream. */
     if (!sf_yaml_next(r))
         return false;
     if (!sf_yaml_next(r) || r->event.type == YAML_STREAM_END_EVENT)
@@ -91,7 +91,7 @@ bool sf_yaml_begin(struct sf_yaml_reader *r)
 
 bool sf_yaml_end(struct sf_yaml_reader *r)
 {
-    /* The document's end; the stream's, or one more document. */
+    /* The end of the document; then the end of the stream or another document. */
     if (!sf_yaml_next(r))
         return false;
     if (!sf_yaml_next(r))

@@ -1,10 +1,10 @@
 #include "base/account.h"
 
 enum {
-    STEP_LEN = 256 << 10, /* the pool is queried for so much at a time */
-    FREE_LEN = 1 << 20,   /* of each query; the pool does not count it */
-    ASK_STEPS = 1 << 16,  /* a millisecond, about */
-    TAKE_STEPS = 256      /* what taking memory counts as */
+    STEP_LEN = 256 << 10, /* amount taken from the pool at a time */
+    FREE_LEN = 1 << 20,   /* for each query, not counted in the pool */
+    ASK_STEPS = 1 << 16,  /* steps between two checks for cancellation, about a millisecond */
+    TAKE_STEPS = 256      /* steps that one allocation counts as */
 };
 
 static _Thread_local struct sf_account *now;
@@ -146,6 +146,6 @@ bool sf_account_take(size_t len)
 void sf_account_give(size_t len)
 {
     struct sf_account *a = now;
-    if (a) /* what others took may be freed here */
+    if (a) /* may be memory that another query allocated */
         a->held -= len < a->held ? len : a->held;
 }

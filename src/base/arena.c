@@ -53,7 +53,7 @@ static bool may_touch(struct sf_arena *a, size_t front, size_t tail)
              count_to(tail, a->cap, &a->touched->tail, &a->counted_tail)));
 }
 
-/* All beyond `keep_len` goes back to the kernel. */
+/* Gives everything after `keep_len` back to the kernel. */
 static void arena_drop(struct sf_arena *a, size_t keep_len)
 {
     struct sf_arena_touched *t = a->touched;
@@ -111,8 +111,9 @@ void sf_arena_reset(struct sf_arena *a)
     if (a->cap > KEEP_LEN && (a->at > KEEP_LEN || a->tail))
         arena_drop(a, KEEP_LEN);
 #ifdef HAS_ASAN
-    if (a->base && a->at) { /* what was used, not the reserve: that may be a gigabyte */
-        ASAN_UNPOISON_MEMORY_REGION(a->base, a->at); /* gaps between allocations, too */
+    if (a->base && a->at) { /* unpoison what was used, not the whole reserved range, which may be a
+                             * gigabyte */
+        ASAN_UNPOISON_MEMORY_REGION(a->base, a->at); /* including gaps between allocations */
         memset(a->base, 0xA5, a->at < KEEP_LEN ? a->at : KEEP_LEN);
         ASAN_POISON_MEMORY_REGION(a->base, a->at);
         a->poisoned = a->at > a->poisoned ? a->at : a->poisoned;
@@ -154,7 +155,7 @@ void *sf_arena_new(struct sf_arena *a, size_t size)
 {
     void *p = sf_arena_raw(a, size, ALIGN);
     if (p)
-        memset(p, 0, size); /* scratch copies may have dirtied it before */
+        memset(p, 0, size); /* a scratch copy may have written here before */
     return p;
 }
 
@@ -185,7 +186,7 @@ void *sf_arena_grow(struct sf_arena *a, void *old, size_t old_size, size_t new_s
 
 void *sf_arena_tail(struct sf_arena *a, size_t item_size)
 {
-    size_t tail = a->tail ? a->tail : a->cap % ALIGN; /* the end itself may be anywhere */
+    size_t tail = a->tail ? a->tail : a->cap % ALIGN; /* the reserved range may end unaligned */
     uint8_t *p;
     if (tail > a->cap - a->at || item_size > a->cap - a->at - tail ||
         !may_touch(a, 0, tail + item_size))

@@ -1,4 +1,4 @@
-/* asan.h - HAS_ASAN: this build checks addresses. */
+/* asan.h - defines HAS_ASAN if this build uses the address sanitizer. */
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -55,7 +55,8 @@ bool sf_buf_reserve(struct sf_buf *b, size_t more)
 uint8_t *sf_buf_take(struct sf_buf *b, size_t more)
 {
     uint8_t *p;
-    if (!sf_buf_reserve(b, more ? more : 1)) /* NULL means a fault, also for nothing */
+    if (!sf_buf_reserve(b, more ? more : 1)) /* NULL must mean failure, so reserve at least one
+                                              * byte */
         return NULL;
     p = b->p + b->len;
     b->len += more;

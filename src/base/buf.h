@@ -1,5 +1,5 @@
-/* buf.h - a growing byte buffer with a cap. The first fault (memory, cap) sticks, later appends do
- * nothing; ask once at the end. */
+/* buf.h - a growing byte buffer with a cap. After the first error (memory, cap) appends do nothing;
+ * check once at the end. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,9 +12,9 @@ struct sf_buf {
     uint8_t *p;
     size_t len, cap;
     size_t max;      /* 0: SF_BUF_MAX */
-    enum sf_err err; /* SF_OK, LIMIT or NOMEM; or what `spill` says */
-    /* With `spill` the buffer is emptied by it whenever it holds `spill_len` bytes: what is written
-     * is long, and continues its way before it is whole. `len` then counts what is left. */
+    enum sf_err err; /* SF_OK, LIMIT or NOMEM; or the error of `spill` */
+    /* `spill` is called to send and empty the buffer whenever it holds `spill_len` bytes: for
+     * output that is sent while it is written. `len` then counts the bytes not yet sent. */
     enum sf_err (*spill)(void *arg, struct sf_buf *b);
     void *spill_arg;
     size_t spill_len;
@@ -23,10 +23,10 @@ struct sf_buf {
 #define SF_BUF_MAX ((size_t)1 << 31)
 
 void sf_buf_done(struct sf_buf *b);  /* a zeroed buffer is fine */
-void sf_buf_reset(struct sf_buf *b); /* empties, clears the fault, keeps memory */
+void sf_buf_reset(struct sf_buf *b); /* empties, clears the error, keeps memory */
 bool sf_buf_ok(const struct sf_buf *b);
-bool sf_buf_reserve(struct sf_buf *b, size_t more); /* space for `more` further bytes */
-/* `more` bytes to write into, already counted in len; NULL after a fault. */
+bool sf_buf_reserve(struct sf_buf *b, size_t more); /* reserves space for `more` further bytes */
+/* Adds `more` bytes for the caller to write, already counted in len; NULL after an error. */
 uint8_t *sf_buf_take(struct sf_buf *b, size_t more);
 void sf_buf_add(struct sf_buf *b, const void *p, size_t len);
 void sf_buf_add_str(struct sf_buf *b, sf_str s);
@@ -43,7 +43,7 @@ void sf_buf_add_varint_slow(struct sf_buf *b, uint64_t v);
 static inline void sf_buf_add_varint(struct sf_buf *b, uint64_t v)
 {
     uint8_t *to;
-    /* Ten bytes are the most; a cap of the caller's own is requested with every byte. */
+    /* Ten bytes are the maximum; a buffer with a limit of its own uses the slow path. */
     if (b->err || b->max || b->cap > SF_BUF_MAX || b->cap - b->len < 10) {
         sf_buf_add_varint_slow(b, v);
         return;

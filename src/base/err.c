@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Sentences quote hostile input and end up in logs and headers: one line, no escapes. */
+/* Messages quote hostile input and are written to logs and headers: keep them on one line without
+ * control characters. */
 static void tame(char *text)
 {
     for (; *text; text++) {
@@ -22,7 +23,7 @@ enum sf_err sf_fail_va(struct sf_why *why, enum sf_err err, const char *format, 
     return err;
 }
 
-#undef sf_fail /* here it is the function */
+#undef sf_fail /* below, the function itself is meant */
 enum sf_err sf_fail(struct sf_why *why, enum sf_err err, const char *format, ...)
 {
     va_list args;

@@ -1,4 +1,4 @@
-/* hash.h - XXH3, the one hash and checksum of the project. */
+/* hash.h - XXH3, used for all hashes and checksums of stored data. */
 #pragma once
 #include <stdint.h>
 

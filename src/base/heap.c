@@ -28,7 +28,7 @@ uint64_t sf_heap_calls(void)
     return atomic_load_explicit(&calls, memory_order_relaxed);
 }
 
-/* A block counts with what the allocator made of it: that is what freeing it will return. */
+/* Counts a block with its usable size, which freeing will subtract. */
 static void heap_settle(void *p, size_t taken)
 {
     if (!sf_account_is_open())

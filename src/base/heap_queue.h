@@ -1,8 +1,8 @@
-/* heap_queue.h - a queue that gives the first in order, not in time: a binary heap in a plain
- * array; the owner keeps the count. The first one is always items[0].
+/* heap_queue.h - a priority queue: a binary heap in a plain array, whose owner keeps the count. The
+ * first item is always items[0].
  *
  * `before(arg, a, b)` says whether item a leaves before item b; equal ones leave in any order. All
- * are inline, so that a comparison costs no call. */
+ * functions are inline, so that a comparison costs no call. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,11 +10,11 @@
 
 #include "base/invariant.h"
 
-enum { SF_HEAP_QUEUE_ITEM_LEN = 64 }; /* bytes of an item, at most */
+enum { SF_HEAP_QUEUE_ITEM_LEN = 64 }; /* maximum size of an item in bytes */
 
 typedef bool sf_heap_queue_before(const void *arg, const void *a, const void *b);
 
-/* items[i] may belong closer to the front. */
+/* Restores the order when items[i] may belong closer to the front. */
 static inline void sf_heap_queue_rise(void *items, size_t i, size_t size,
                                       sf_heap_queue_before *before, const void *arg)
 {
@@ -26,7 +26,7 @@ static inline void sf_heap_queue_rise(void *items, size_t i, size_t size,
     memcpy(at + i * size, item, size);
 }
 
-/* items[i], of `n`, may belong further back: it was changed, or is new there. */
+/* Restores the order when items[i], of `n`, may belong further back. */
 static inline void sf_heap_queue_sink(void *items, size_t n, size_t i, size_t size,
                                       sf_heap_queue_before *before, const void *arg)
 {
@@ -44,7 +44,7 @@ static inline void sf_heap_queue_sink(void *items, size_t n, size_t i, size_t si
     memcpy(at + i * size, item, size);
 }
 
-/* `n` items in any order become a queue. */
+/* Makes `n` items in any order a queue. */
 static inline void sf_heap_queue_make(void *items, size_t n, size_t size,
                                       sf_heap_queue_before *before, const void *arg)
 {
@@ -52,7 +52,7 @@ static inline void sf_heap_queue_make(void *items, size_t n, size_t size,
         sf_heap_queue_sink(items, n, i - 1, size, before, arg);
 }
 
-/* The first of `n`, at least one, leaves; n - 1 stay. Read items[0] before if it is needed. */
+/* Removes the first of `n` items (at least one); n - 1 remain. Read items[0] before if needed. */
 static inline void sf_heap_queue_pop(void *items, size_t n, size_t size,
                                      sf_heap_queue_before *before, const void *arg)
 {

@@ -1,5 +1,5 @@
-/* invariant.h - what only our own mistake could break. Stays on in release; bytes from outside
- * never meet it, they get INPUT or CORRUPT. */
+/* invariant.h - assertions for states that only a bug in this program can cause. Enabled in release
+ * builds; invalid input never triggers them but gets INPUT or CORRUPT. */
 #pragma once
 
 _Noreturn void sf_invariant_failed(const char *what, const char *file, int line);

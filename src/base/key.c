@@ -18,8 +18,8 @@ uint64_t sf_key(const void *p, size_t len)
     return XXH3_64bits_withSecret(p, len, sf_key_secret, sizeof(sf_key_secret));
 }
 
-/* The two multipliers are odd and use all their bits: a product with a small one would leave the
- * high half of the hash, which chooses the place, nearly empty. */
+/* The two multipliers are made odd and large: with a small one the high half of the hash, which
+ * selects the slot, would have few bits set. */
 static void key_settle(void)
 {
     sf_key_secret[1] |= 1 | UINT64_C(1) << 63;
@@ -37,7 +37,7 @@ void sf_key_fix(uint64_t seed)
     key_settle();
 }
 
-/* SF_TEST_KEY_SEED: the same secret in each run, for tests that compare two of them. */
+/* SF_TEST_KEY_SEED: the same secret in each run, for tests that compare two runs. */
 static bool has_seed(uint64_t *out)
 {
     const char *given = secure_getenv("SF_TEST_KEY_SEED");
@@ -58,7 +58,8 @@ __attribute__((constructor)) static void choose_secret(void)
     uint8_t *at = (uint8_t *)sf_key_secret, *end = at + sizeof(sf_key_secret);
     while (at < end) {
         ssize_t got = getrandom(at, (size_t)(end - at), 0);
-        /* Without flags it waits for entropy and fails only for a bad pointer or a signal. */
+        /* Without flags getrandom() waits for entropy and fails only for a bad pointer or a
+         * signal. */
         SF_ASSERT(got > 0 || errno == EINTR);
         at += got > 0 ? got : 0;
     }

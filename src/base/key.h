@@ -1,12 +1,12 @@
-/* key.h - the hash of a key in a table in memory.
+/* key.h - hashes keys for tables in memory.
  *
- * A sender chooses ids, names and values. With a hash that everybody can compute it can choose ten
- * thousand that fall into one place, and each look-up walks over all of them. So keys are hashed
- * with a secret that is random in each process and never leaves it: not into a file, not into an
- * answer, and neither depends on the order of a table.
+ * A sender chooses ids, names and values. With a hash that anybody can compute, it could choose ten
+ * thousand that collide, and each lookup would visit all of them. So keys are hashed with a secret
+ * that is random in each process and never leaves it: it is not written to files or answers, and
+ * these do not depend on the order of a table.
  *
- * sf_hash (base/hash.h) is for what is kept or compared between processes: checksums and filters. A
- * hash that came from a file or a sender may rule a candidate out; it never chooses a place. */
+ * sf_hash (base/hash.h) is for values that are stored or compared between processes: checksums and
+ * filters. A hash from a file or a sender may exclude a candidate, but it never selects a slot. */
 #pragma once
 #include <stdint.h>
 
@@ -27,7 +27,7 @@ static inline uint64_t sf_key_str(sf_str s)
     return sf_key(s.p, s.len);
 }
 
-/* One more number of the key; `hash` is 0 or what sf_key gave. Order matters. */
+/* Adds one more number of the key; `hash` is 0 or a result of sf_key. Order matters. */
 static inline uint64_t sf_key_mix(uint64_t hash, uint64_t v)
 {
     hash = sf_key_fold(hash ^ v ^ sf_key_secret[0], sf_key_secret[1]);
@@ -39,6 +39,6 @@ static inline uint64_t sf_key_u64(uint64_t v)
     return sf_key_mix(0, v);
 }
 
-/* Tests: the same secret in each run. Before the first table is made. For a whole program the
- * environment variable SF_TEST_KEY_SEED does it, a number. */
+/* For tests: the same secret in each run. To be called before the first table is made. For a whole
+ * program, set the environment variable SF_TEST_KEY_SEED to a number. */
 void sf_key_fix(uint64_t seed);

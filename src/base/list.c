@@ -18,7 +18,8 @@ bool sf_list_grow(struct sf_arena *req, void *list, size_t size, void *cap, size
     more = more < max ? more : max;
     if (!sf_mul_size(more, size, &len))
         return false;
-    memcpy(&items, list, sizeof(items)); /* a pointer of some type: not to be read as another */
+    memcpy(&items, list, sizeof(items)); /* the pointer may have any type: copy it instead of
+                                          * casting */
     to = req ? sf_arena_grow(req, items, old * size, len) : sf_heap_grow(items, more, size);
     if (!to)
         return false;

@@ -1,13 +1,13 @@
 /* list.h - arrays that grow: a plain pointer, a count and a capacity in the struct of their owner,
- * so that readers index as usual. What is here makes space for one item more:
+ * so that readers index as usual. These functions make space for one more item:
  *
  *     if (!sf_list_room(&x->rows, x->n, &x->cap, 64))
  *         return no memory;
  *     x->rows[x->n++] = row;
  *
- * A full array becomes twice as long, an empty one `first` items. New items are not zeroed.
- * False when memory or the limit ends it; array and capacity are then as they were. `cap` is a
- * uint32_t or a size_t. Of arrays that share a capacity all but the last are given a copy of it. */
+ * A full array becomes twice as long, an empty one `first` items. New items are not zeroed. False
+ * when memory or the limit is exhausted; array and capacity are then unchanged. `cap` is a uint32_t
+ * or a size_t. When several arrays share a capacity, pass a copy of it for all but the last. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,14 +21,15 @@ struct sf_arena;
 #define sf_list_room(list, n, cap, first) sf_list_room_max(list, n, cap, first, SF_LIST_MAX)
 #define sf_list_room_max(list, n, cap, first, max) \
     sf_list_room_heap(list, sizeof(**(list)), n, cap, sizeof(*(cap)), first, max)
-/* In an arena: in place when nothing came behind it, else the old array stays there unused. */
+/* In an arena: grows in place when it is the newest allocation, else the old array stays there
+ * unused. */
 #define sf_list_room_in(req, list, n, cap, first) \
     sf_list_room_in_max(req, list, n, cap, first, SF_LIST_MAX)
 #define sf_list_room_in_max(req, list, n, cap, first, max) \
     sf_list_room_arena(req, list, sizeof(**(list)), n, cap, sizeof(*(cap)), first, max)
 
-/* What these represent, for lists whose items have no type: `list` is the address of the pointer,
- * `size` that of an item, `cap_size` that of the capacity. */
+/* The function behind these macros: `list` is the address of the pointer, `size` the size of an
+ * item, `cap_size` that of the capacity. */
 bool sf_list_grow(struct sf_arena *req, void *list, size_t size, void *cap, size_t cap_size,
                   size_t first, size_t max); /* without an arena: on the heap */
 

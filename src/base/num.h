@@ -1,5 +1,4 @@
-/* num.h - sums that cannot wrap unseen, numbers that narrow in one place, and stored integers
- * (little-endian, unaligned). */
+/* num.h - checked arithmetic, checked narrowing, and stored integers (little-endian, unaligned). */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,7 +45,7 @@ static inline uint64_t sf_add_sat_u64(uint64_t a, uint64_t b)
     uint64_t sum;
     return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
-/* A moment moved: never before the first one or after the last. */
+/* Moves a time; saturates at the first and the last representable time. */
 static inline uint64_t sf_shift_sat_u64(uint64_t at, int64_t by)
 {
     uint64_t back = 0 - (uint64_t)by;
@@ -55,7 +54,7 @@ static inline uint64_t sf_shift_sat_u64(uint64_t at, int64_t by)
     return at > back ? at - back : 0;
 }
 
-/* Narrowing of values that were bounded before; a value that does not fit is our mistake. */
+/* Narrows values whose bounds were checked before; a value that does not fit is a bug. */
 static inline uint32_t sf_u32(uint64_t v)
 {
     SF_ASSERT(v <= UINT32_MAX);

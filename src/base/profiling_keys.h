@@ -1,5 +1,5 @@
 /* profiling_keys.h - the `profiling:` block of the configuration: every key with its kind, bounds
- * and default, once for the server, which checks and shows it, and for the collectors, which obey
+ * and default, shared by the server, which checks and shows it, and the collectors, which apply
  * it. */
 #pragma once
 #include <stdbool.h>
@@ -27,12 +27,12 @@ struct sf_profiling {
     bool has_control;
 };
 
-enum { SF_PROFILING_DEPTH_MAX = 128 }; /* frames a collector has space for */
+enum { SF_PROFILING_DEPTH_MAX = 128 }; /* frames for which a collector has space */
 
-/* KEY(path behind "profiling.", kind, field, default, least, most, what it does); 0, 0: any. In the
- * order in which a reader of the example file meets them. */
+/* KEY(path after "profiling.", kind, field, default, minimum, maximum, description); 0, 0: no
+ * bounds. In the order of the example file. */
 #define SF_PROFILING_KEYS(KEY) SF_PROFILING_KEYS_FIRST(KEY) SF_PROFILING_KEYS_LAST(KEY)
-/* Up to `conditional`, of which the server has further keys of its own. */
+/* Keys up to `conditional`, where the server has further keys of its own. */
 #define SF_PROFILING_KEYS_FIRST(KEY)                                                               \
     KEY("cpu.enabled", BOOL, has_cpu, "true", 0, 0, "collectors take CPU samples")                 \
     KEY("cpu.sample_rate", RATE, cpu_rate, "100", 1, 1000, "samples per second and CPU")           \
@@ -97,7 +97,7 @@ enum { SF_PROFILING_DEPTH_MAX = 128 }; /* frames a collector has space for */
         "collectors poll the server for profiling settings (/api/v1/control) and apply them")
 
 struct sf_profiling_key {
-    const char *path; /* with "profiling." in front */
+    const char *path; /* including "profiling." */
     enum sf_setting_kind kind;
     size_t offset; /* in struct sf_profiling */
     const char *initial;
@@ -106,8 +106,7 @@ struct sf_profiling_key {
 extern const struct sf_profiling_key sf_profiling_keys[];
 extern const size_t sf_profiling_n_keys;
 
-/* The value of one key from its text, by the rules of its kind and its bounds. INPUT: the field is
- * as it was. */
+/* Sets a key from its text, checked by its kind and bounds. INPUT: the field is unchanged. */
 enum sf_err sf_profiling_keys_set(struct sf_profiling *to, const struct sf_profiling_key *key,
                                   sf_str text, struct sf_why *why);
 void sf_profiling_keys_init(struct sf_profiling *to); /* all defaults */

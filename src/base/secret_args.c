@@ -5,12 +5,13 @@
 #include "base/text.h"
 
 enum expected { ANY, WHOLE, USER, OF_FLAG };
-enum { FLAG_MAX = 128 }; /* longer ones are no names */
+enum { FLAG_MAX = 128 }; /* longer words are not flag names */
 
-/* How programs take a password with one letter. A letter alone says nothing: find has -print, make
- * -p, docker run -p 80:80. */
+/* How programs take a password with a one-letter flag. The letter alone is not enough: find has
+ * -print, make -p, docker run -p 80:80. */
 enum form {
-    ATTACHED,  /* -pSECRET; "-p SECRET" requests one, and SECRET is something else */
+    ATTACHED,  /* -pSECRET; with "-p WORD" the program prompts for the password and WORD is
+                * something else */
     SEPARATE,  /* -a SECRET */
     EITHER,    /* -pSECRET, -p SECRET */
     USER_PASS, /* -u user:SECRET, -uuser:SECRET */
@@ -40,7 +41,7 @@ static const struct program {
 };
 enum { N_PROGRAMS = sizeof(programs) / sizeof(programs[0]) };
 
-/* What stands before the command that counts. */
+/* Programs that start the command which follows them. */
 static const char *const wrappers[] = {"sudo", "exec",    "env",    "time", "nohup", "docker",
                                        "sh",   "kubectl", "podman", "bash", "ssh",   "xargs"};
 
@@ -53,7 +54,7 @@ static sf_str base_of(sf_str word)
     return word;
 }
 
-/* Place + 1 of the first entry with this name; 0: none. */
+/* Index + 1 of the first entry with this name; 0: none. */
 static uint8_t secret_args_find_program(sf_str word)
 {
     sf_str name = base_of(word);
@@ -92,7 +93,7 @@ static bool secret_args_is_letters(sf_str word)
     return true;
 }
 
-/* user:SECRET; a user alone is queried for the rest. */
+/* Finds SECRET in user:SECRET; for a user alone the program prompts. */
 static bool password_of_user(sf_str word, size_t from, size_t *at, size_t *end)
 {
     size_t colon;
@@ -149,7 +150,8 @@ static bool take_flag(struct sf_secret_args *a, sf_str word, const struct sf_sha
         }
         p = &programs[a->program - 1];
     }
-    if (sf_str_find_char(name, '=', &equal)) /* --password=X is a pair, which others find */
+    if (sf_str_find_char(name, '=', &equal)) /* --password=X is a name=value pair, which another
+                                              * check finds */
         return p && p->form == USER_PASS && names->has_shapes &&
                is_user_flag(sf_str_part(name, 0, equal)) &&
                password_of_user(word, dashes + equal + 1, at, end);
@@ -199,7 +201,7 @@ bool sf_secret_args_next(struct sf_secret_args *a, sf_str word, const struct sf_
     return false;
 }
 
-/* Does the next word belong to the one before it? */
+/* Whether the next word is the value of this one. */
 static bool wants_next(const struct sf_secret_args *a)
 {
     return a->expected != ANY;
@@ -236,8 +238,9 @@ static bool secret_args_is_blank(char c)
     return (uint8_t)c <= ' ';
 }
 
-/* One word of a command line at or after *at, without its quotes. A quote groups where a value is
- * expected or a flag's value begins; elsewhere it only separates: sh -c "mysql -pX". */
+/* The next word of a command line at or after *at, without its quotes. A quoted text is one word
+ * where a value is expected; elsewhere a quote is only a separator, because of sh -c "mysql
+ * -pX". */
 static bool secret_args_next_word(sf_str t, size_t *at, struct sf_secret_args *args, sf_str *out)
 {
     size_t i = *at, end;
@@ -265,12 +268,11 @@ static bool secret_args_next_word(sf_str t, size_t *at, struct sf_secret_args *a
             break;
         end = close;
     }
-    *at = end < t.len && !secret_args_is_blank(t.p[end]) ? end + 1
-                                                         : end; /* over a quote that closes */
+    *at = end < t.len && !secret_args_is_blank(t.p[end]) ? end + 1 : end; /* skip a closing quote */
     *out = sf_str_part(t, i, end - i);
     while (out->len && secret_args_is_one_of(out->p[out->len - 1], ";\\")) {
         if (out->p[out->len - 1] == ';')
-            *at = i + out->len - 1; /* seen again: it ends the command */
+            *at = i + out->len - 1; /* read this character again: it ends the command */
         out->len--;
     }
     if (i < t.len && out->len == 0)

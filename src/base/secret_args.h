@@ -1,19 +1,19 @@
-/* secret_args.h - secrets among the arguments of a command: --password X, mysql -pX,
- * curl -u user:X. The words come one after another, out of a text or a list of arguments. */
+/* secret_args.h - secrets among the arguments of a command: --password X, mysql -pX, curl -u
+ * user:X. Words are given one after another, from a text or a list of arguments. */
 #pragma once
 #include "base/secret_shape.h"
 
-struct sf_secret_args {  /* a zeroed one has seen nothing */
+struct sf_secret_args {  /* a zeroed struct is the initial state */
     sf_str flag;         /* --NAME, whose value is the next word */
-    uint8_t program;     /* place in the table of programs + 1; 0: none that is known */
-    uint8_t expected;    /* what the next word is, see the source */
-    bool is_command;     /* the program stands where a command does, not in a sentence */
-    bool is_wrapped;     /* flags or programs that start others came before */
+    uint8_t program;     /* index in the table of programs + 1; 0: unknown */
+    uint8_t expected;    /* kind of the next word, see the source */
+    bool is_command;     /* the program is at the position of a command, not in a sentence */
+    bool is_wrapped;     /* flags, or programs that start others, came before */
     bool has_subcommand; /* "login" of docker login */
     bool has_seen_word;
 };
 
-/* Is [*at, *end) of `word` a secret? */
+/* Whether [*at, *end) of `word` is a secret. */
 bool sf_secret_args_next(struct sf_secret_args *a, sf_str word, const struct sf_shape_names *names,
                          size_t *at, size_t *end);
 
@@ -27,6 +27,6 @@ struct sf_secret_line {
 bool sf_secret_args_line_next(struct sf_secret_line *l, const struct sf_shape_names *names,
                               size_t *at, size_t *end);
 
-/* The end of a quoted text that begins at `at`. Inside an escaped one (JSON in a JSON string) \"
- * ends it, otherwise a backslash takes the next character with it. */
+/* The end of a quoted text that begins at `at`. In an escaped one (JSON in a JSON string) \" ends
+ * it, otherwise a backslash escapes the next character. */
 size_t sf_secret_args_quoted_end(sf_str text, size_t at, char quote, bool is_escaped);

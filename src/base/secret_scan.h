@@ -1,4 +1,4 @@
-/* secret_scan.h - a text that is searched for shapes, and what was found in it. Private to
+/* secret_scan.h - state of a search for secrets in one text, and what was found. Private to
  * secret_*.c. */
 #pragma once
 #include <string.h>
@@ -10,7 +10,7 @@ struct sf_secret_scan {
     const struct sf_shape_names *names;
     struct sf_shape_hit *out;
     size_t n, max;
-    bool has_args; /* something that looks like a flag stands in it */
+    bool has_args; /* contains something that looks like a flag */
 };
 
 static inline void sf_scan_add(struct sf_secret_scan *s, enum sf_shape shape, size_t at, size_t end)
@@ -31,7 +31,7 @@ enum sf_char {
     SF_CHAR_NAME = 8,
     SF_CHAR_UPPER_DIGIT = 16,
     SF_CHAR_DIGIT = 32,
-    SF_CHAR_END = 64, /* of the value of a pair */
+    SF_CHAR_END = 64, /* ends the value of a pair */
     SF_CHAR_HEX = 128
 };
 
@@ -61,7 +61,7 @@ static inline bool sf_scan_has_at(sf_str text, size_t at, const char *word)
     return at <= text.len && len <= text.len - at && memcmp(text.p + at, word, len) == 0;
 }
 
-/* `word` ends right before `end`, and no letter or digit stands before it. */
+/* Whether `word` ends right before `end`, and no letter or digit precedes it. */
 static inline bool sf_scan_has_before(sf_str text, size_t end, const char *word)
 {
     size_t len = strlen(word);
@@ -79,7 +79,7 @@ static inline bool sf_scan_has_word_before(sf_str text, size_t end, const char *
 
 /* ---- tokens, keys and addresses that hold them: secret_token.c ---- */
 
-/* Each is called where its shape may begin; the source says at which character. */
+/* Each is called where its shape may begin; the source says at which character of it. */
 void sf_secret_token_check_jwt(struct sf_secret_scan *s, size_t at);
 void sf_secret_token_check_cloud_key(struct sf_secret_scan *s, size_t at);
 void sf_secret_token_check_private_key(struct sf_secret_scan *s, size_t at);

@@ -25,7 +25,7 @@ static bool is_luhn(const uint8_t *digits, size_t n)
     return sum % 10 == 0;
 }
 
-/* Issuers' prefixes and lengths. Without them one time stamp in ten would pass for a card. */
+/* Issuers' prefixes and lengths. Without them one timestamp in ten would be taken for a card. */
 static bool is_issued(const uint8_t *d, size_t n)
 {
     unsigned two = d[0] * 10u + d[1], four = two * 100 + d[2] * 10u + d[3];
@@ -63,8 +63,8 @@ static bool is_card_char(char c)
     return (c >= '0' && c <= '9') || c == ' ' || c == '-';
 }
 
-/* One group of digits after another from `start`, single blanks or dashes between them: is any
- * sequence that begins here a card? Returns the end of the card, or of the first group. */
+/* Checks groups of digits from `start`, separated by single blanks or dashes: whether any sequence
+ * that begins here is a card number. Returns the end of the card, or of the first group. */
 static size_t check_groups(struct sf_secret_scan *s, size_t start, size_t end)
 {
     sf_str t = s->text;
@@ -80,12 +80,12 @@ static size_t check_groups(struct sf_secret_scan *s, size_t start, size_t end)
         }
         first_end = first_end ? first_end : i;
         if (i - group < 3)
-            break; /* cards are written in groups of 3 to 6: 1 2 3 4 ... is a list */
+            break; /* cards are written in groups of 3 to 6 digits: 1 2 3 4 ... is a list */
         if (!(i < t.len && (sf_scan_class(t.p[i]) & SF_CHAR_ALNUM)) && is_card(digits, n)) {
             sf_scan_add(s, SF_SHAPE_CARD, start, i);
             return i;
         }
-        i++; /* over one separator; a second one ends the sequence */
+        i++; /* skip one separator; a second one ends the sequence */
         if (i >= end || !(sf_scan_class(t.p[i]) & SF_CHAR_DIGIT))
             break;
     }
@@ -105,8 +105,7 @@ static size_t check_card(struct sf_secret_scan *s, size_t at)
     if (end - start < 13)
         return end;
     if (start > 0 && (sf_scan_class(t.p[start - 1]) & SF_CHAR_ALNUM))
-        start = sf_scan_run(t, start,
-                            SF_CHAR_DIGIT); /* the tail of an identifier is not a number */
+        start = sf_scan_run(t, start, SF_CHAR_DIGIT); /* the end of an identifier is not a number */
     for (size_t i = start; i < end;) {
         if (sf_scan_class(t.p[i]) & SF_CHAR_DIGIT)
             i = check_groups(s, i, end);
@@ -119,8 +118,9 @@ static size_t check_card(struct sf_secret_scan *s, size_t at)
 static void find_cards(struct sf_secret_scan *s)
 {
     sf_str t = s->text;
-    /* 13 digits with a gap after every fourth: of every third character in them at most one in
-     * three is not a digit. So examining every third, two in a row decide. */
+    /* A card has 13 digits with a gap after every fourth, so at most one of three consecutive ones
+     * among every third character is not a digit. It is enough to examine every third character and
+     * look for two digits in a row. */
     for (size_t i = 2; i + 3 < t.len; i += 3) {
         if ((unsigned char)(t.p[i] - '0') <= 9 &&
             ((unsigned char)(t.p[i + 3] - '0') <= 9 || is_card_char(t.p[i + 3]))) {
@@ -156,7 +156,7 @@ static bool is_identified(sf_str t, size_t at)
     return false;
 }
 
-/* "The user was identified by the driver" is none. */
+/* Whether the text is an SQL statement; "the user was identified by the driver" is not. */
 static bool is_statement(sf_str t)
 {
     static const char *const verbs[] = {"create", "alter", "grant"};
@@ -171,7 +171,7 @@ static bool is_statement(sf_str t)
     return false;
 }
 
-/* `at` is behind BY or PASSWORD: blanks, then the secret, with quotes or without. */
+/* `at` is after BY or PASSWORD: blanks follow, then the secret, with or without quotes. */
 static void check_sql(struct sf_secret_scan *s, size_t at)
 {
     sf_str t = s->text;
@@ -185,7 +185,7 @@ static void check_sql(struct sf_secret_scan *s, size_t at)
                : t.p[start] != '\'' || !sf_scan_has_word_before(t, at, "password")))
         return;
     if (sf_scan_has_at(t, start, "PASSWORD ") ||
-        sf_scan_has_at(t, start, "password ")) /* its hash, in MySQL 5 */
+        sf_scan_has_at(t, start, "password ")) /* the hash of a password, in MySQL 5 */
         start += 9;
     if (start < t.len && sf_scan_is_one_of(t.p[start], "'\"")) {
         char quote = t.p[start];
@@ -212,13 +212,13 @@ static void check_url_password(struct sf_secret_scan *s, size_t at) /* at the @ 
     while (start > 0 && at - start < 512 && !sf_scan_is_one_of(t.p[start - 1], "/?# \t\r\n\"'<>")) {
         start--;
         if (t.p[start] == ':')
-            colon = start; /* the first one divides user and password */
+            colon = start; /* the first colon separates user and password */
     }
     if (start < 2 || t.p[start - 1] != '/' || t.p[start - 2] != '/' || start == at)
         return;
     if (colon)
         sf_scan_add(s, SF_SHAPE_URL_PASSWORD, colon + 1, at);
-    else if (at - start >= 20) /* too long for a user name: a token as user */
+    else if (at - start >= 20) /* too long for a user name: a token in its place */
         sf_scan_add(s, SF_SHAPE_URL_PASSWORD, start, at);
 }
 
@@ -236,7 +236,7 @@ static bool is_header_line(sf_str name)
     return false;
 }
 
-/* Pairs whose name alone says too little. */
+/* Pairs whose name alone is not enough. */
 static void check_odd_pair(struct sf_secret_scan *s, sf_str name, size_t name_start, size_t start,
                            size_t end)
 {
@@ -244,7 +244,7 @@ static void check_odd_pair(struct sf_secret_scan *s, sf_str name, size_t name_st
     bool is_in_query = name_start > 0 && sf_scan_is_one_of(t.p[name_start - 1], "?&");
     size_t token = sf_scan_run(t, start, SF_CHAR_BASE64URL);
 
-    /* Signed addresses of clouds: ...?Signature=, &sig= */
+    /* Signed URLs of cloud providers: ...?Signature=, &sig= */
     if (is_in_query && end - start >= 16 &&
         (sf_str_ieq(name, SF_STR("signature")) || sf_str_ieq(name, SF_STR("sig"))))
         sf_scan_add(s, SF_SHAPE_PAIR, start, end);
@@ -270,7 +270,8 @@ static void check_pair(struct sf_secret_scan *s, size_t at) /* at = or : */
            (sf_scan_class(t.p[name_start - 1]) & SF_CHAR_NAME))
         name_start--;
     name = sf_str_part(t, name_start, name_end - name_start);
-    while (start < t.len && sf_scan_is_one_of(t.p[start], " =>\\")) /* == and => assign, too */
+    while (start < t.len && sf_scan_is_one_of(t.p[start], " =>\\")) /* == and => are assignments
+                                                                     * too */
         start++;
     if (name.len == 0 || start >= t.len)
         return;
@@ -319,7 +320,7 @@ enum {
     ALWAYS = AT | PAIR
 };
 
-/* Bits of the checks a character may end, and of those its predecessor allows. */
+/* The checks that a character may start, and those that its predecessor allows. */
 static const uint16_t here[256] = {
     ['@'] = AT,     ['='] = PAIR,   [':'] = PAIR,   ['J'] = JWT,    ['A'] = CLOUD,  ['z'] = CLOUD,
     ['B'] = PEM,    [' '] = BLANK,  ['\t'] = BLANK, ['\n'] = BLANK, ['\r'] = BLANK, ['_'] = PREFIX,
@@ -356,7 +357,8 @@ static inline uint16_t checks_at(const uint8_t *p)
     return here[p[0]] & (before[p[-1]] | ALWAYS);
 }
 
-/* A flag begins: a dash or two, before them the start, a blank or a quote, behind them a letter. */
+/* Whether a flag begins: one or two dashes, after the start, a blank or a quote, and before a
+ * letter. */
 static inline bool is_flag_at(const uint8_t *p, size_t at)
 {
     return p[at - 1] == '-' && p[at] >= '@' &&
@@ -433,10 +435,11 @@ static inline uint32_t mask_of(wide v)
 #endif
 }
 
-/* The checks of the table above for the 16 characters at p, in the highest bit of each lane; two
- * before them must be readable. It may say too much, so that it is short: of prefixes the last but
- * two characters decide (gHp_, pAt-, nPm_, liVe_, teSt_, xoXb-, sFt_, kEy-, hVs., Sg., webhooKs/,
- * Dapi), a flag is a letter behind a dash behind something that is neither letter nor digit. */
+/* The checks of the table above for the 16 characters at p, in the highest bit of each lane; the
+ * two before them must be readable. To be fast it may report false positives: prefixes are
+ * recognised by single characters (the capitals in gHp_, pAt-, nPm_, liVe_, teSt_, xoXb-, sFt_,
+ * kEy-, hVs., Sg., webhooKs/, Dapi), a flag by a letter after a dash that follows neither letter
+ * nor digit. */
 static inline __attribute__((always_inline)) wide checks_of(wide c, wide p1, wide p2)
 {
     wide low = p1 | 0x20;
@@ -448,11 +451,12 @@ static inline __attribute__((always_inline)) wide checks_of(wide c, wide p1, wid
     any |= (wide)(c == 'B') & (is_after_dash | (wide)(p1 == '/'));
     any |= (wide)(c <= ' ') & ((wide)(low == 'r') | (wide)(low == 'c') | (wide)(low == 'y'));
     any |= (wide)(c == '\'') & (wide)(p1 == ' ') & (wide)((p2 | 0x20) == 'd');
-    any |= is_after_dash & (wide)(p2 <= '-') & (c + c); /* letters have the last but one bit */
+    any |= is_after_dash & (wide)(p2 <= '-') & (c + c); /* letters have the second highest bit
+                                                         * set */
     any |= (wide)(c == '/') & (wide)(p2 == 'k');
     any |= (wide)(c == 'p') & (wide)(p2 == 'd');
     any |= (wide)(c == '.') & (v_before | (wide)(p2 == 'S'));
-    /* a and f need the t that follows them: ids in hexadecimal have both before a dash. */
+    /* a and f need a following t: hexadecimal ids often have both before a dash. */
     any |= ((wide)(c == '_') | is_dash) &
            ((wide)(p2 == 'h') | (wide)(p2 == 'p') | v_before | (wide)(p2 == 's') |
             (wide)(p2 == 'x') | (wide)(p2 == 'E') |
@@ -470,7 +474,7 @@ static inline uint32_t card_mask(wide c)
     return mask_of((wide)((c - '0') <= 9) | (wide)(c == ' ') | (wide)(c == '-'));
 }
 
-/* Are 13 bits in a row set? */
+/* Whether 13 consecutive bits are set. */
 static inline bool has_card_run(uint32_t w)
 {
     uint32_t two = w & w >> 1, four = two & two >> 2, twelve = four & four >> 4 & four >> 8;
@@ -483,9 +487,9 @@ static inline wide wide_of(uint64_t low, uint64_t high)
     return (wide)(two){low, high};
 }
 
-/* 4 to 17 characters, zeros around them, which begin nothing and end nothing that counts. Put
- * together in registers: written to memory and read again at other places, they would be waited
- * for. The 17th, if there is one, is left to a second check. */
+/* Checks 4 to 17 characters, padded with zeros, which are part of no secret. They are combined in
+ * registers: storing them and loading them at other offsets would stall. The 17th, if there is one,
+ * is left to a second check. */
 static unsigned look_short(const uint8_t *p, size_t len)
 {
     uint64_t low, high = 0;
@@ -526,7 +530,7 @@ unsigned sf_secret_shape_scan(sf_str text)
         return look_short(p, text.len);
     if (checks_at(p + 1) || is_flag_at(p, 1))
         found |= SF_SHAPE_LOOK_CHECKS;
-    /* Card characters of the 16 before: here only the first two of the text. */
+    /* Card characters of the previous 16 bytes: here only the first two of the text. */
     last = (uint32_t)is_card_char((char)p[0]) << 14 | (uint32_t)is_card_char((char)p[1]) << 15;
     for (; i + WIDE <= text.len; i += WIDE) {
         uint32_t cards = card_mask(secret_shape_load(p + i));
@@ -535,7 +539,7 @@ unsigned sf_secret_shape_scan(sf_str text)
             found |= SF_SHAPE_LOOK_CARDS;
         last = cards;
     }
-    if (i < text.len) { /* the rest, together with some characters seen before */
+    if (i < text.len) { /* the rest, together with some characters already checked */
         uint32_t cards = card_mask(secret_shape_load(p + text.len - WIDE)) >>
                          (WIDE - (text.len - i));
         any |= checks_wide(p + text.len - WIDE);

@@ -1,4 +1,4 @@
-/* What its maker gave a form of its own: keys of clouds, tokens, webhooks. */
+/* Secrets with a form defined by their vendor: keys of clouds, tokens, webhooks. */
 #include "base/buf.h"
 #include "base/secret_scan.h"
 #include "base/text.h"
@@ -52,7 +52,7 @@ void sf_secret_token_check_jwt(struct sf_secret_scan *s, size_t at) /* at the J 
 }
 
 void sf_secret_token_check_cloud_key(struct sf_secret_scan *s,
-                                     size_t at) /* at the last letter of AKIA, AIza's z */
+                                     size_t at) /* at the last letter of AKIA, or the z of AIza */
 {
     sf_str t = s->text;
     size_t end;
@@ -92,7 +92,8 @@ static bool is_basic(sf_str encoded)
     struct sf_buf plain = {.max = 4096};
     bool has_colon = sf_base64_decode(&plain, encoded) && plain.len &&
                      memchr(plain.p, ':', plain.len) != NULL;
-    has_colon = has_colon || plain.err != SF_OK; /* if it cannot be decoded it counts as one */
+    has_colon = has_colon || plain.err != SF_OK; /* credentials that cannot be decoded are treated
+                                                  * as a secret */
     sf_buf_done(&plain);
     return has_colon;
 }
@@ -110,7 +111,7 @@ void sf_secret_token_check_auth_header(struct sf_secret_scan *s,
     if (end - start < 8)
         return;
     if (sf_scan_has_word_before(t, at, "bearer")) {
-        /* "bearer authentication" is prose; a token has digits or marks, or is long. */
+        /* "bearer authentication" is prose; a token has digits or punctuation, or is long. */
         for (size_t i = start; i < end; i++)
             has_mark = has_mark || !(sf_scan_class(t.p[i]) & SF_CHAR_ALNUM) ||
                        (sf_scan_class(t.p[i]) & SF_CHAR_DIGIT);
@@ -148,7 +149,7 @@ void sf_secret_token_check_token(struct sf_secret_scan *s,
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         const char *prefix = kinds[i].prefix;
         size_t len = kinds[i].len;
-        /* A dash or underscore follows most letters somewhere: compare two characters first. */
+        /* Most texts contain a dash or underscore: compare two characters first. */
         if (prefix[len - 1] != t.p[at] || prefix[len - 2] != t.p[at - 1] ||
             !sf_scan_has_before(t, at + 1, prefix))
             continue;
@@ -191,8 +192,8 @@ void sf_secret_token_check_databricks(struct sf_secret_scan *s, size_t at) /* at
 
 /* ---- webhooks ---- */
 
-/* One part of a path that begins with `first` and has at least `least` capitals and digits behind
- * it. Returns the place behind its slash; 0: it is something else. */
+/* Skips a path segment that begins with `first`, followed by at least `least` capitals and digits.
+ * Returns the offset after its slash; 0: another form. */
 static size_t skip_part(sf_str t, size_t at, char first, size_t least)
 {
     size_t end = sf_scan_run(t, at, SF_CHAR_UPPER_DIGIT);

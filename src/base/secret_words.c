@@ -23,7 +23,7 @@ static char secret_words_lower(char c)
     return is_upper(c) ? (char)(c + 32) : c;
 }
 
-/* The next word part at or after *at; false at the end. *at moves behind it. */
+/* The next word part at or after *at; false at the end. *at moves after it. */
 static bool words_next(sf_str text, size_t *at, sf_str *out)
 {
     size_t i = *at, start;
@@ -65,7 +65,7 @@ bool sf_secret_words_init(struct sf_word *out, sf_str text)
     return len > 0;
 }
 
-/* Equal but for case, or `part` is `word` with an s behind it. */
+/* Equal except for case, or `part` is `word` followed by an s. */
 static enum sf_word_found secret_words_compare(sf_str part, sf_str word)
 {
     if (part.len != word.len && part.len != word.len + 1)
@@ -117,7 +117,7 @@ bool sf_secret_words_find_substring(const struct sf_word *w, sf_str text)
         size_t at = i, n = 0;
         if (secret_words_lower(text.p[i]) != first)
             continue;
-        /* Separators inside do not hide a word of several parts: api_key has "apikey". */
+        /* Separators are ignored for a word of several parts: api_key contains "apikey". */
         while (at < text.len && n < w->whole.len) {
             if (secret_words_lower(text.p[at]) == w->whole.p[n])
                 n++;

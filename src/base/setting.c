@@ -53,7 +53,8 @@ static bool setting_is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Reads the number at the front of *text and moves *text behind it. NULL, or what is wrong. */
+/* Reads the number at the start of *text and moves *text past it. Returns an error message, or
+ * NULL. */
 static const char *take_quantity(sf_str *text, bool may_end_at_point, struct quantity *out)
 {
     const uint64_t max_scale = 1000000000000000000; /* further digits are below a nanosecond */
@@ -89,7 +90,8 @@ static const char *take_quantity(sf_str *text, bool may_end_at_point, struct qua
 static bool setting_multiply(struct quantity q, uint64_t factor, uint64_t *out)
 {
     uint64_t whole;
-    unsigned __int128 part = (unsigned __int128)factor * q.part / q.scale; /* below the factor */
+    unsigned __int128 part = (unsigned __int128)factor * q.part / q.scale; /* smaller than the
+                                                                            * factor */
     return !__builtin_mul_overflow(q.whole, factor, &whole) &&
            !__builtin_add_overflow(whole, (uint64_t)part, out);
 }
@@ -158,7 +160,7 @@ enum sf_err sf_setting_size_parse(sf_str text, uint64_t *out_len, struct sf_why 
 
     if (wrong)
         return sf_fail(why, SF_ERR_INPUT, "%s", wrong);
-    text = sf_str_trim(text); /* "512 KB" is how people write it */
+    text = sf_str_trim(text); /* users also write "512 KB" */
     if (text.len == 0) {
         if (q.has_point)
             return sf_fail(why, SF_ERR_INPUT, "a part of a byte is not a size");
@@ -251,5 +253,5 @@ void sf_setting_put(enum sf_setting_kind kind, void *field, uint64_t value)
     else if (kind == SF_SETTING_PERCENT)
         memcpy(field, &percent, sizeof(percent));
     else
-        memcpy(field, &value, sizeof(value)); /* int64_t of the same bits for durations */
+        memcpy(field, &value, sizeof(value)); /* a duration is an int64_t with the same bits */
 }

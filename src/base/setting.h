@@ -1,7 +1,6 @@
-/* setting.h - durations and sizes as people write them: a number and a unit.
+/* setting.h - parses durations and sizes: a number and a unit.
  *
- * Fails with INPUT; `why` says what is wrong with the text, and leaves it to the caller to say
- * where it stands. */
+ * Fails with INPUT; `why` says what is wrong with the text; the caller adds where it comes from. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,7 +8,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* What a place accepts beyond "1h30m", "1.5s", "500ms" and a bare "0". */
+/* Accepted forms beyond "1h30m", "1.5s", "500ms" and a bare "0". */
 enum sf_duration_form {
     SF_DURATION_PLAIN = 0,
     SF_DURATION_YEARS = 1,  /* weeks (w) and years of 365 days (y) */
@@ -17,8 +16,8 @@ enum sf_duration_form {
     SF_DURATION_BLANKS = 4, /* blanks before a unit: "10 s" */
 };
 
-/* One or more numbers, each with its unit: ns, us, ms, s, m, h or d. At most 292 years; what is
- * below a nanosecond is cut. `form` is made of the bits above. */
+/* One or more numbers, each with its unit: ns, us, ms, s, m, h or d. At most 292 years; fractions
+ * of a nanosecond are dropped. `form` is a combination of the bits above. */
 enum sf_err sf_setting_duration_parse(sf_str text, unsigned form, int64_t *out_ns,
                                       struct sf_why *why);
 
@@ -31,18 +30,18 @@ bool sf_setting_flag_parse(sf_str text, bool *out);
 /* "80%", "80" and "0.5 %" into hundredths of a percent; 0 to 100. */
 bool sf_setting_percent_parse(sf_str text, uint32_t *out_per_10000);
 
-/* A setting's value as configuration files, variables and flags write it. The server and the
+/* Types of setting values in configuration files, variables and flags. The server and the
  * collectors read their settings with this one function, so that a text means the same in both. */
 enum sf_setting_kind {
     SF_SETTING_BOOL,     /* 0 or 1 */
     SF_SETTING_COUNT,    /* a whole number */
-    SF_SETTING_RATE,     /* a whole number, with or without "Hz" behind it */
+    SF_SETTING_RATE,     /* a whole number, optionally followed by "Hz" */
     SF_SETTING_SIZE,     /* bytes, as above */
     SF_SETTING_DURATION, /* ns; blanks before a unit are fine */
     SF_SETTING_PERCENT   /* hundredths of a percent */
 };
 enum sf_err sf_setting_parse(enum sf_setting_kind kind, sf_str text, uint64_t *out,
                              struct sf_why *why);
-/* Writes a parsed value into a field of its kind: bool, uint32_t of a percentage, 64 bits of the
- * rest. */
+/* Stores a parsed value in a field of its type: bool, uint32_t for a percentage, 64 bits
+ * otherwise. */
 void sf_setting_put(enum sf_setting_kind kind, void *field, uint64_t value);

@@ -116,7 +116,7 @@ bool sf_str_split_next(sf_str *rest, char c, sf_str *out_head)
         rest->len -= at + 1;
     } else {
         *out_head = *rest;
-        *rest = SF_STR_NONE; /* p NULL marks the end: "a," has two pieces, "a" one */
+        *rest = SF_STR_NONE; /* p NULL marks the end: "a," has two parts, "a" one */
     }
     return true;
 }
@@ -158,7 +158,7 @@ bool sf_str_to_f64(sf_str s, double *out)
     if (s.len == 0 || s.len >= sizeof(text))
         return false;
     for (size_t i = 0; i < s.len; i++) {
-        /* strtod also takes blanks, hex, "inf" and "nan"; we do not. */
+        /* strtod also accepts blanks, hex, "inf" and "nan", which are refused here. */
         char c = s.p[i];
         if (!((c >= '0' && c <= '9') || c == '.' || c == '-' || c == 'e' || c == 'E' ||
               (c == '+' && i)))

@@ -1,5 +1,5 @@
-/* str.h - a pointer and a length, passed by value. Not terminated, may hold any byte; borrowed
- * from whatever the giver says. */
+/* str.h - a pointer and a length, passed by value. Not terminated, may contain any byte; does not
+ * own its memory. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,15 +41,14 @@ bool sf_str_find_char(sf_str s, char c, size_t *out_at);
 sf_str sf_str_from_at(sf_str s, size_t at);          /* the rest from `at`; past the end is empty */
 sf_str sf_str_part(sf_str s, size_t at, size_t len); /* clipped to s */
 sf_str sf_str_trim(sf_str s);                        /* without ASCII blanks at both ends */
-/* Cuts at the first `c`: *out_head before it, *rest after it. At the end: false. */
+/* Splits at the first `c`: *out_head before it, *rest after it. False at the end. */
 bool sf_str_split_next(sf_str *rest, char c, sf_str *out_head);
 
-/* Whole string or nothing; no sign for u64, no blanks, no leading '+'. */
+/* The whole string must be a number; no sign for u64, no blanks, no leading '+'. */
 bool sf_str_to_u64(sf_str s, uint64_t *out);
 bool sf_str_to_i64(sf_str s, int64_t *out);
-bool sf_str_to_f64(
-    sf_str s,
-    double *out); /* decimal or exponent form, finite; also inf and nan words are refused */
+bool sf_str_to_f64(sf_str s,
+                   double *out); /* decimal or exponent form, finite; "inf" and "nan" are refused */
 
-/* How many single-character edits apart, up to 64 bytes each; for "did you mean". */
+/* Edit distance, up to 64 bytes each; for "did you mean". */
 size_t sf_str_distance(sf_str a, sf_str b);

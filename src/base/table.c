@@ -29,7 +29,7 @@ void sf_table_done(struct sf_table *t)
 
 static void base_table_put(uint64_t *slots, uint32_t n_slots, uint64_t slot)
 {
-    /* Only the high half of each hash is at hand: it is what slots are chosen by. */
+    /* Only the high half of each hash is stored; it selects the slot. */
     uint32_t at = (uint32_t)(slot >> 32) & (n_slots - 1);
     while (slots[at])
         at = (at + 1) & (n_slots - 1);
@@ -58,7 +58,7 @@ bool sf_table_grow(struct sf_table *t)
     return resize(t, t->n_slots ? t->n_slots * 2 : FIRST_SLOTS);
 }
 
-/* Slots for `n`, not less than `n_slots`; 0: too many. */
+/* Number of slots for `n` entries, at least `n_slots`; 0: too many. */
 static uint32_t slots_for(uint64_t n, uint32_t n_slots)
 {
     while (n_slots / 4 * 3 < n) {
@@ -102,7 +102,7 @@ void sf_table_clear(struct sf_table *t)
     t->n = 0;
 }
 
-/* Frees slot `at`: entries behind it move up to where a look-up expects them. */
+/* Frees slot `at`: moves following entries back to where a lookup expects them. */
 static void free_slot(struct sf_table *t, uint32_t at)
 {
     uint32_t mask = t->n_slots - 1;
@@ -133,7 +133,7 @@ void sf_table_cut(struct sf_table *t, uint32_t n)
 {
     for (uint32_t i = 0; i < t->n_slots;) {
         if (t->slots[i] && (uint32_t)t->slots[i] > n)
-            free_slot(t, i); /* another may have come here */
+            free_slot(t, i); /* another entry may have moved here */
         else
             i++;
     }

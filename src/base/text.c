@@ -12,7 +12,7 @@ void sf_hex_encode(const uint8_t *p, size_t len, char *out)
     }
 }
 
-/* One more than the digit's value; 0: none. */
+/* The digit's value + 1; 0: not a digit. */
 static const uint8_t hex_values[256] = {
     ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
     ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
@@ -149,7 +149,7 @@ size_t sf_utf8_cut(sf_str s, size_t max)
         if (((uint8_t)s.p[len - back] & 0xc0) != 0x80)
             return len - back;
     }
-    return len; /* not UTF-8 anyway */
+    return len; /* not valid UTF-8 */
 }
 
 size_t sf_utf8_put(char to[4], uint32_t code)
@@ -272,7 +272,7 @@ const char *sf_text_nearest(sf_str word, const char *const *known, size_t n_know
     size_t best_distance = SIZE_MAX;
     sf_str folded = text_fold(word, word_mem, sizeof(word_mem));
 
-    /* A third of the word may be wrong: beyond that a guess confuses more than it helps. */
+    /* A third of the word may differ: beyond that a suggestion would be misleading. */
     for (size_t i = 0; i < n_known; i++) {
         sf_str other = text_fold(sf_str_from(known[i]), known_mem, sizeof(known_mem));
         size_t distance = sf_str_distance(folded, other);

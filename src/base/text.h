@@ -9,7 +9,7 @@
 
 /* `out` holds 2 * len characters, no terminator. Lower case. */
 void sf_hex_encode(const uint8_t *p, size_t len, char *out);
-/* Either case; exactly 2 * len digits or false. */
+/* Either case; false unless there are exactly 2 * len digits. */
 bool sf_hex_decode(sf_str text, uint8_t *out, size_t len);
 int sf_hex_digit(char c); /* -1: not one */
 
@@ -23,7 +23,7 @@ size_t sf_utf8_char_len(sf_str s, uint32_t *out_code);
 bool sf_utf8_is_valid(sf_str s);
 /* The longest prefix of at most `max` bytes that does not cut a character. */
 size_t sf_utf8_cut(sf_str s, size_t max);
-/* Writes a character, which must be one, and returns its length (1-4). */
+/* Writes a valid character and returns its length (1-4). */
 size_t sf_utf8_put(char to[4], uint32_t code);
 void sf_utf8_add(struct sf_buf *out, uint32_t code);
 /* Columns a terminal needs: control and zero-width characters count 0, wide ones 2. */
@@ -31,8 +31,9 @@ size_t sf_utf8_width(sf_str s);
 /* Characters that are invisible or change how others are displayed: controls,
  * bidirectional marks, zero-width ones, tags. */
 bool sf_text_is_unseen(uint32_t code);
-/* As one word of a shell; what is unseen, and what is no UTF-8, is '?'. A control character would
- * be a key to the terminal a line is pasted to, inside quotes too. */
+/* Quotes the text as one word for a shell; invisible characters and invalid UTF-8 become '?',
+ * because a terminal into which the line is pasted would act on control characters, also inside
+ * quotes. */
 void sf_text_shell_word(struct sf_buf *out, sf_str text);
-/* The known word nearest to `word` when it is near enough to be a typing mistake, else NULL. */
+/* The known word nearest to `word` when it is probably a typing error, else NULL. */
 const char *sf_text_nearest(sf_str word, const char *const *known, size_t n_known);

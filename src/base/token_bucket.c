@@ -20,7 +20,7 @@ void sf_token_bucket_fill(struct sf_token_bucket *b, struct sf_token_rate r, int
         level += (__int128)(now_ns - b->at_ns) * (__int128)r.rate;
     if (level > cap_of(r))
         level = cap_of(r);
-    b->level = (int64_t)level; /* at most the burst, and never below what it was */
+    b->level = (int64_t)level; /* at most the burst, and never less than before */
     if (b->at_ns == 0 || now_ns > b->at_ns)
         b->at_ns = now_ns;
 }
@@ -50,7 +50,8 @@ unsigned sf_token_bucket_wait_s(const struct sf_token_bucket *b, struct sf_token
     uint64_t debt = b->level > 0 ? 0 : (uint64_t)0 - (uint64_t)b->level, wait_s;
     if (r.rate == 0)
         return 1;
-    /* One billionth more than the debt opens it; a second pays rate x 10^9 of them. */
+    /* The bucket opens when the level exceeds 0 by one billionth; each second adds rate x 10^9 of
+     * them. */
     wait_s = debt / ((uint64_t)SF_NS_PER_S * r.rate) + 1;
     return wait_s < MOST_S ? (unsigned)wait_s : (unsigned)MOST_S;
 }

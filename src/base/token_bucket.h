@@ -1,24 +1,25 @@
 /* token_bucket.h - a rate with a burst, in whole numbers.
  *
  * A bucket holds at most `burst` tokens and gains `rate` of them a second. It is open while it
- * holds any; what is taken may be more than there is, and the bucket is closed until the debt is
- * paid. So a single large request is never impossible, and over a long time no more than
- * rate x time + burst + one request goes through. The level counts billionths of a token: a
- * nanosecond adds `rate` of them, and nothing is rounded. One thread at a time. */
+ * holds any. A request may take more than there is; then the bucket is closed until the debt is
+ * paid. So a single large request is always possible, and over a long time at most rate x time +
+ * burst + one request passes. The level counts billionths of a token: a nanosecond adds `rate` of
+ * them, and nothing is rounded. One thread at a time. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of rates, bursts and what is taken at once: their billionths fit 63 bits with the debt. */
+/* Maximum of rates, bursts and single amounts: in billionths they fit 63 bits together with the
+ * debt. */
 #define SF_TOKEN_MAX UINT64_C(4000000000)
 
 struct sf_token_bucket {
     int64_t level; /* billionths of a token; below 0: a debt */
-    int64_t at_ns; /* when that was so; monotonic; 0: never used, which is full */
+    int64_t at_ns; /* monotonic time of `level`; 0: never used, which is full */
 };
 
 struct sf_token_rate {
-    uint64_t rate, burst; /* 1 to SF_TOKEN_MAX; rate 0: without limit */
+    uint64_t rate, burst; /* 1 to SF_TOKEN_MAX; rate 0: no limit */
 };
 
 /* Brings the level up to `now_ns`; a clock that goes back adds nothing. */
@@ -28,10 +29,10 @@ static inline bool sf_token_bucket_is_open(const struct sf_token_bucket *b, stru
 {
     return r.rate == 0 || b->level > 0;
 }
-/* It says nothing that a new one would not say. After a fill. */
+/* A full bucket is equal to a new one and may be forgotten. To be called after a fill. */
 bool sf_token_bucket_is_full(const struct sf_token_bucket *b, struct sf_token_rate r);
 void sf_token_bucket_take(struct sf_token_bucket *b, uint64_t n);
-/* Puts back what was taken for nothing; never above the burst. */
+/* Returns tokens that were not used; never above the burst. */
 void sf_token_bucket_give(struct sf_token_bucket *b, struct sf_token_rate r, uint64_t n);
-/* Whole seconds until it is open, at least 1. After a fill that found it closed. */
+/* Whole seconds until it is open, at least 1. To be called after a fill that found it closed. */
 unsigned sf_token_bucket_wait_s(const struct sf_token_bucket *b, struct sf_token_rate r);

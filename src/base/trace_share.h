@@ -1,8 +1,8 @@
-/* trace_share.h - which traces are in a share of all: decided by the trace id alone, so that every
- * process and the server agree, and a smaller share is a part of a larger one.
+/* trace_share.h - selects a share of all traces by the trace id alone, so that every process and
+ * the server select the same ones, and a smaller share is a subset of a larger one.
  *
- * The id is mixed first (splitmix64's finaliser over both halves): samplers of traces choose by the
- * id's last 56 bits, and a share of what they kept must not be all or nothing of it. */
+ * The id is mixed first (splitmix64's finaliser over both halves): trace samplers select by the
+ * id's last 56 bits, and a share of what they kept must not be all or none of it. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@ static inline bool sf_trace_share_has(const uint8_t trace_id[16], uint32_t per_1
     return (uint32_t)((unsigned __int128)v * 10000 >> 64) < per_10000;
 }
 
-/* A span whose trace is not known is chosen by its own id, with the same hash. */
+/* A span whose trace is unknown is selected by its own id, with the same hash. */
 static inline bool sf_span_share_has(uint64_t span_id, uint32_t per_10000)
 {
     uint8_t name[16];

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "os/terminal.h"
 
-enum { NOTES = 8 }; /* that are stated once each */
+enum { NOTES = 8 }; /* distinct notes that are printed once each */
 
 enum sf_output sf_answer_output(const char *command, const char *word, bool has_csv)
 {

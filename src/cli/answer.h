@@ -1,5 +1,5 @@
-/* answer.h - what commands share when they show something: --output, the request arena, the fault
- * on stderr. */
+/* answer.h - what all commands use to print results: --output, the request arena, errors on
+ * stderr. */
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"
@@ -7,19 +7,19 @@
 
 enum sf_output { SF_OUTPUT_TEXT, SF_OUTPUT_JSON, SF_OUTPUT_CSV, SF_OUTPUT_BAD };
 
-/* NULL is text. A word other than text, json and, if `has_csv`, csv: BAD, reported on stderr. */
+/* NULL means text. BAD, reported on stderr: a word other than text, json and, if `has_csv`, csv. */
 enum sf_output sf_answer_output(const char *command, const char *word, bool has_csv);
-/* "spanflame trace: <sentence>" on stderr; gives the exit code. */
+/* Prints "spanflame trace: <sentence>" on stderr; returns the exit code. */
 int sf_answer_fault(const char *command, const struct sf_why *why);
-/* Something worth knowing that is not a failure, on stderr: standard output stays data. */
+/* Prints a note on stderr, so that standard output contains data only. */
 void sf_answer_note(const char *command, const char *note);
-/* The same of all answers of the server together: each sentence once, however often it comes. */
+/* The same for notes of the server: each text is printed once, however often it comes. */
 void sf_answer_note_once(const char *note);
 int sf_answer_usage(const char *command,
                     const char *sentence); /* exit code 2, with a hint to --help */
-/* Writes to standard output; gives the exit code. The buffer is done afterwards. */
+/* Writes to standard output and frees the buffer; returns the exit code. */
 int sf_answer_write(struct sf_buf *out);
-/* How every command ends: what was written, or the fault. Gives the exit code; the buffer is done.
- */
+/* The end of every command: prints the result or the error, frees the buffer, returns the exit
+ * code. */
 int sf_answer_end(const char *command, enum sf_err err, struct sf_buf *out,
                   const struct sf_why *why);

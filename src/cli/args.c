@@ -14,9 +14,9 @@ enum { HELP_WIDTH = 80, HELP_WIDTH_MAX = 100, HELP_WIDTH_MIN = 40, MAX_NAMES = 1
 
 /* ---- --help ---- */
 
-/* Puts `text` in lines of at most `width` columns, each after `indent` blanks but the first, which
- * begins at column `at`. A newline in the text stays; lines that begin with blanks are kept as they
- * are. */
+/* Wraps `text` to `width` columns. Lines are indented by `indent` blanks, except the first, which
+ * begins at column `at`. Newlines in the text are kept; lines that begin with blanks are not
+ * wrapped. */
 static void add_wrapped(struct sf_buf *out, sf_str text, size_t indent, size_t at, size_t width)
 {
     sf_str line;
@@ -119,7 +119,7 @@ static enum sf_args_result args_print_help(const struct sf_args *args)
     return SF_ARGS_DONE;
 }
 
-/* For tools/manual: the command's manual page. */
+/* For tools/manual: prints the command's manual page. */
 static enum sf_args_result args_print_manual(const struct sf_args *args)
 {
     struct sf_buf out = {0};
@@ -129,7 +129,7 @@ static enum sf_args_result args_print_manual(const struct sf_args *args)
     return SF_ARGS_DONE;
 }
 
-/* For shell completion: one flag per line. */
+/* For shell completion: prints one flag per line. */
 static enum sf_args_result print_flags(const struct sf_args *args)
 {
     for (size_t i = 0; i < args->n_flags; i++)
@@ -226,7 +226,7 @@ static enum sf_args_result set_flag(const struct sf_args *args, const struct sf_
     return SF_ARGS_RUN;
 }
 
-/* One "--name", "--name=VALUE", "--name VALUE" or "--no-name". *at moves past a value taken. */
+/* One "--name", "--name=VALUE", "--name VALUE" or "--no-name". *at is advanced past a value. */
 static enum sf_args_result parse_flag(const struct sf_args *args, int argc, char **argv, int *at)
 {
     const char *given = argv[*at] + 2;

@@ -1,5 +1,5 @@
-/* args.h - flags of a command, described once: parsing, --help, completion and the nearest valid
- * word in a mistake all come from the same table. */
+/* args.h - the flags of a command in one table, from which parsing, --help, completion and
+ * suggestions in error messages are derived. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,11 +46,11 @@ struct sf_args {
 enum sf_args_result {
     SF_ARGS_RUN,  /* continue */
     SF_ARGS_DONE, /* --help was printed: exit 0 */
-    SF_ARGS_BAD   /* a sentence and the nearest valid word went to stderr: exit 2 */
+    SF_ARGS_BAD   /* an error with the nearest valid word was printed on stderr: exit 2 */
 };
 
-/* --name VALUE and --name=VALUE; "--" ends flags. Flags not given leave *to as it was. --list-flags
- * prints their names for shell completion. */
+/* --name VALUE and --name=VALUE; "--" ends flags. A flag that is not given leaves *to unchanged.
+ * --list-flags prints their names for shell completion. */
 enum sf_args_result sf_args_parse(struct sf_args *args, int argc, char **argv);
 /* What --help prints, at most `width` columns wide where words allow it. */
 void sf_args_help(const struct sf_args *args, size_t width, struct sf_buf *out);

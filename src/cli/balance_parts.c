@@ -55,7 +55,7 @@ static void balance_parts_read_rest(struct sf_json *j, struct sf_balance *sum)
         sum->rest = sf_add_sat_i64(sum->rest, sf_json_i64(j));
 }
 
-/* Adds one part; `keep` gets the texts. */
+/* Adds one part of the answer; its texts are copied to `keep`. */
 static enum sf_err balance_parts_read_part(struct sf_buf *body, struct sf_arena *keep,
                                            struct sf_balance *sum, struct sf_why *why)
 {
@@ -91,7 +91,8 @@ static enum sf_err balance_parts_read_part(struct sf_buf *body, struct sf_arena 
         return sf_json_why(&j, "the server's answer", why);
     sf_str *texts[] = {&type, &unit, &reason};
     sf_str *kept[] = {&sum->type, &sum->unit, &sum->reason};
-    for (int i = 0; i < 3; i++) { /* what was read lies where the next texts go */
+    for (int i = 0; i < 3; i++) { /* the texts are in a buffer that the next part reuses: copy
+                                   * them */
         texts[i]->len = texts[i]->len < sizeof(space[i]) ? texts[i]->len : sizeof(space[i]);
         memcpy(space[i], texts[i]->p ? texts[i]->p : "", texts[i]->len);
     }
@@ -109,7 +110,7 @@ static enum sf_err ask_part(const struct sf_client *client, const struct sf_bala
     sf_buf_print(&path, "/api/v1/balance?limit=%d&from=%" PRId64 "&until=%" PRId64, PART, from_ns,
                  sum->until_ns);
     sf_ask_param(&path, "service", ask->service);
-    if (sum->type.len > 0) { /* all parts are of the type that the first one chose */
+    if (sum->type.len > 0) { /* all parts must have the type chosen for the first one */
         sf_buf_add_str(&path, SF_STR("&type="));
         sf_client_encode(&path, sum->type);
     } else
@@ -186,7 +187,7 @@ int sf_balance_parts_run(const struct sf_client *client, const struct sf_balance
     for (int i = 0; i < MAX_PARTS && !err; i++, from_ns = sum.next_ns) {
         err = ask_part(client, ask, from_ns, &keep, &sum, &why);
         if (err || sum.next_ns <= from_ns)
-            break; /* also a server that does not continue */
+            break; /* also ends when a server does not advance */
     }
     if (!err && sum.next_ns != 0)
         err = sf_fail(&why, SF_ERR_LIMIT, "more than %d parts: look back less (--since)",

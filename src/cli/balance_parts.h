@@ -1,4 +1,5 @@
-/* balance_parts.h - what of a service's samples its spans got: asked part by part, and added up. */
+/* balance_parts.h - which part of a service's samples is attributed to spans: queried in parts of
+ * the time range and added up. */
 #pragma once
 #include "cli/client.h"
 

@@ -27,7 +27,8 @@ static size_t client_collect(char *data, size_t size, size_t n, void *arg)
 {
     struct sf_buf *body = arg;
     sf_buf_add(body, data, size * n);
-    return sf_buf_ok(body) ? size * n : 0; /* less than given makes curl stop */
+    return sf_buf_ok(body) ? size * n : 0; /* curl aborts when fewer bytes than given are
+                                            * consumed */
 }
 
 static enum sf_err client_read_token(const struct sf_client *c, struct sf_buf *out,
@@ -121,7 +122,7 @@ static int see_progress(void *arg, __attribute__((unused)) curl_off_t all_in,
     return 0;
 }
 
-struct sent {                   /* what goes with a request; all zero: GET */
+struct sent {                   /* body of a request; all zero: GET */
     const sf_bytes *body;       /* POST */
     const struct sf_file *file; /* PUT */
     uint64_t file_len, file_at;
@@ -141,7 +142,7 @@ static size_t client_read_file(char *p, size_t size, size_t n, void *arg)
     return got;
 }
 
-/* curl rewinds the file when it sends it again because the connection was closed. */
+/* curl rewinds the file to send it again after the connection was closed. */
 static int seek_file(void *arg, curl_off_t off, int origin)
 {
     struct sent *s = arg;
@@ -209,9 +210,9 @@ static void client_read_note(CURL *curl, struct sf_client_answer *out)
                        strcmp(header->value, "true") == 0;
 }
 
-/* `content_type` is that of what is sent, if anything is. `path` begins with '/' and is already
- * encoded. Any HTTP status is SF_OK; failing to get one is IO with a sentence that names the server
- * and what to do about it. */
+/* `content_type` is that of the body, if any. `path` begins with '/' and is already encoded. Any
+ * HTTP status is SF_OK; without an answer it fails with IO, and the message names the server and
+ * what to try. */
 static enum sf_err client_call(const struct sf_client *c, const char *path, const char *accept,
                                const char *content_type, struct sent *sent,
                                struct sf_client_answer *out, struct sf_why *why)
@@ -293,7 +294,7 @@ static enum sf_err client_finish(const struct sf_client *c, struct sf_client_ans
     return err;
 }
 
-/* Where no other code says that the answer is partial. */
+/* Prints the note about a partial answer, for callers that do not. */
 static enum sf_err finish_said(const struct sf_client *c, struct sf_client_answer *answer,
                                struct sf_buf *out, struct sf_why *why)
 {

@@ -1,17 +1,19 @@
-/* client.h - the CLI's way to a server: one HTTP call, bounded, with errors that say what to do. */
+/* client.h - the HTTP client of the commands: one call with a time limit, and errors that say what
+ * to do. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
 #include "cli/args.h"
 #include "os/file.h"
 
-struct sf_client {          /* fill with the flags below, or by hand; zero means the default */
+struct sf_client {          /* filled by the flags below, or by the caller; zero means the
+                             * default */
     const char *server;     /* --server, else SPANFLAME_SERVER, else http://127.0.0.1:4040 */
     const char *token_file; /* --token-file, else SPANFLAME_TOKEN (the token itself) */
     const char *tenant;     /* --tenant: X-Scope-OrgID */
     const char *ca_file;    /* --ca-file: trust this certificate authority */
     int64_t timeout_ns;     /* --timeout */
-    bool is_foreign;        /* not one of ours: it gets neither token nor tenant */
+    bool is_foreign;        /* another site, such as a pprof URL: gets neither token nor tenant */
     /* Called while a body is sent; may be NULL. */
     void (*progress)(void *arg, uint64_t sent_len, uint64_t all_len);
     void *progress_arg;
@@ -33,19 +35,19 @@ struct sf_client {          /* fill with the flags below, or by hand; zero means
 struct sf_client_answer {
     long status;
     struct sf_buf body; /* owned by the caller */
-    char note[240];     /* what a limit cut from the answer, in the server's words; else empty */
-    uint64_t n_samples; /* behind a profile; 0: unknown */
-    uint64_t n_few;     /* samples, too few for times and shares; 0: unknown */
-    bool is_estimate;   /* of a profile: other spans share some of it */
+    char note[240];     /* the server's note about what a limit cut from the answer; else empty */
+    uint64_t n_samples; /* samples in a profile; 0: unknown */
+    uint64_t n_few;     /* number of samples when too few for times and shares; 0: unknown */
+    bool is_estimate;   /* of a profile: shared with other spans */
 };
 
-/* The server to query. */
+/* The server's URL. */
 const char *sf_client_server(const struct sf_client *c);
-/* The same, and a status other than 2xx is an error too: the server's own words. 404 is NOT_FOUND,
- * 401 and 403 DENIED, 4xx INPUT, 5xx IO. */
+/* GETs `path`; a status other than 2xx is an error with the message of the server. 404 is
+ * NOT_FOUND, 401 and 403 DENIED, 4xx INPUT, 5xx IO. */
 enum sf_err sf_client_get(const struct sf_client *c, const char *path, const char *accept,
                           struct sf_buf *out, struct sf_why *why);
-/* As get, and gives the note too. `out` is untouched on failure. */
+/* Like get, and returns the note too. `out` is untouched on failure. */
 enum sf_err sf_client_ask(const struct sf_client *c, const char *path, const char *accept,
                           struct sf_client_answer *out, struct sf_why *why);
 enum sf_err sf_client_post(const struct sf_client *c, const char *path, const char *content_type,
@@ -55,7 +57,7 @@ enum sf_err sf_client_put(const struct sf_client *c, const char *path, const str
                           uint64_t len, struct sf_buf *out, struct sf_why *why);
 enum sf_err sf_client_delete(const struct sf_client *c, const char *path, struct sf_buf *out,
                              struct sf_why *why);
-/* A query in JSON and its answer: one of Pyroscope's calls. `path` is the method's. */
+/* Calls a method of Pyroscope's API with JSON. `path` is the method's. */
 enum sf_err sf_client_connect(const struct sf_client *c, const char *path, sf_str json,
                               struct sf_buf *out, struct sf_why *why);
 void sf_client_encode(struct sf_buf *out,

@@ -289,7 +289,7 @@ static enum sf_err control_command_wait_for(const struct asked *a, struct captur
     return err;
 }
 
-/* What was captured, of one instance or of all of the service's. */
+/* Fetches the captured profile of one instance, or of all instances of the service. */
 static enum sf_err control_command_fetch(const struct asked *a, const struct capture *c,
                                          const char *instance, struct sf_buf *out,
                                          struct sf_why *why)

@@ -85,7 +85,7 @@ static enum sf_err demo_bar_put(const struct sf_demo_bar *b, sf_str value, struc
     return err;
 }
 
-/* The bar is an extra: what goes wrong with it is reported once and ends nothing. */
+/* The bar is optional: an error of it is printed once and does not end the demo. */
 static void demo_bar_note(struct sf_demo_bar *b, enum sf_err err, const struct sf_why *why)
 {
     if (err && !b->why.text[0])
@@ -140,7 +140,7 @@ static void demo_bar_read_one(struct sf_json *j, struct wish *out)
     }
 }
 
-/* False: there is none. */
+/* False: there is no request. */
 static bool find_wish(sf_str answer, struct sf_arena *req, struct wish *out)
 {
     struct sf_json j;
@@ -253,7 +253,8 @@ enum sf_err sf_demo_bar_turn(struct sf_demo_bar *b, struct sf_why *why)
             snprintf(b->refused, sizeof(b->refused), "%s", said.text);
         else
             err = do_wish(b, &wish, why);
-        b->wish_ms = wish.ms; /* not before it is true: a deploy says that it is under way */
+        b->wish_ms = wish.ms; /* stored after the change is done; until then the bar shows that a
+                               * deploy is running */
         sf_demo_bar_tell(b, doing);
     } else if (now_ns - b->told_ns > TELL_NS) {
         sf_demo_bar_tell(b, doing);

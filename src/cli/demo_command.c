@@ -17,7 +17,7 @@
 #include "os/dir.h"
 
 enum {
-    UPLOAD_MS = 6000, /* profiles of the last seconds are under way */
+    UPLOAD_MS = 6000, /* time for the last profiles to be uploaded */
     MAX_RATE = 200,
     MAX_SECONDS = 3600
 };
@@ -29,14 +29,14 @@ struct demo {
     struct sf_demo_switches switches;
     struct sf_demo_bar bar;
     const char *off;
-    uint64_t seconds; /* of selling before the story */
+    uint64_t seconds; /* seconds that the shop runs before the steps */
     bool is_once, is_kept;
-    bool is_told; /* the story, to its end */
+    bool is_told; /* all steps were run */
 };
 
 /* ---- the story ---- */
 
-/* Lets the shop sell for a while, with a countdown on a terminal. */
+/* Lets the shop run for a while, with a countdown on a terminal. */
 static enum sf_err sell(struct demo *d, uint64_t seconds, const char *commit, struct sf_why *why)
 {
     bool is_watched = isatty(STDERR_FILENO);
@@ -133,7 +133,7 @@ static enum sf_err play(struct demo *d, struct sf_why *why)
     if (err)
         return err;
     if (d->is_once)
-        sf_demo_shop_close(&d->shop); /* what it has measured is sent */
+        sf_demo_shop_close(&d->shop); /* its last profiles are sent */
     else
         sf_clock_sleep_ms(UPLOAD_MS);
     struct sf_demo_story story = {.server = d->server.url,

@@ -1,5 +1,5 @@
-/* Costs are those of the shop's sources (demo/README.md), or what the spans' own stopwatches say
- * where they depend on the machine. */
+/* Costs are those of the shop's sources (demo/README.md), or measured by the spans themselves where
+ * they depend on the machine. */
 #include "cli/demo_problem.h"
 
 #define TOTALS   "{ name = \"order.calculate_totals\" }"
@@ -87,7 +87,8 @@ const struct sf_demo_problem sf_demo_problems[SF_DEMO_PROBLEMS] = {
      .cost = "60 ms in 2 %",
      .service = "pricing",
      .what = "one order in fifty on an old path",
-     .finding = "applyLegacyTax", /* where too few orders are slow for no other reason */
+     .finding = "applyLegacyTax", /* expected finding when too few orders are slow for another
+                                   * reason */
      .from = SF_DEMO_FROM_COMPARE,
      .query = PRICES,
      .more = "&split=p98",

@@ -15,13 +15,13 @@ enum sf_demo_from {                       /* the answer of the server that measu
 struct sf_demo_problem {
     const char *name; /* of its switch, at most 14 bytes */
     const char *what;
-    const char *cost; /* planted, of an order, in few words */
+    const char *cost; /* the planted cost of an order, as short text */
     const char *service;
-    const char *finding; /* a word of the finding's sentence; NULL: only compare finds it */
+    const char *finding; /* a word of the finding's text; NULL: only compare finds it */
     enum sf_demo_from from;
     const char *query, *more, *subject;
-    double planted;    /* 0: what the spans' stopwatch says: */
-    const char *watch; /* an attribute, in microseconds */
+    double planted;    /* planted cost; 0: as measured by the spans' attribute `watch` */
+    const char *watch; /* attribute with the measured time in microseconds */
     const char *unit;
 };
 

@@ -1,5 +1,5 @@
-/* Windows are short, so that a switch is noticed, and over, within half a minute: 20 orders a
- * second are enough for that. `page` is where the page's demo bar leads to: the evidence. */
+/* Windows are short, so that a change is noticed, and resolved, within half a minute; 20 orders a
+ * second are enough for that. `page` is the link of the page's demo bar to the evidence. */
 #include "cli/demo_rules.h"
 
 static const char rules[] =

@@ -1,4 +1,5 @@
-/* demo_rules.h - the rules by which the server of `spanflame demo` notices what is switched. */
+/* demo_rules.h - the alert rules by which the server of `spanflame demo` notices planted
+ * problems. */
 #pragma once
 #include "base/buf.h"
 

@@ -1,8 +1,8 @@
-/* What each problem costs is held against one answer of the server: a function with
- * what it calls in a span set, a part of an explanation, a number of child spans, or a difference
- * that compare found, a share that failed, or a slope of the memory in use. A problem is found when
- * it is among its service's findings, when compare calls its function significant, or when the
- * spans that failed say it. */
+/* Compares the cost of each problem with one answer of the server: a function with what it calls in
+ * a span set, a part of an explanation, a number of child spans, or a difference that compare
+ * found, a share that failed, or a slope of the memory in use. A problem is found when it is among
+ * its service's findings, when compare calls its function significant, or when the status messages
+ * of the failed spans name it. */
 #include "cli/demo_score.h"
 
 #include <inttypes.h>
@@ -55,7 +55,8 @@ static enum sf_err demo_score_ask(struct score *s, const char *path, const char 
 
 struct node {
     uint32_t parent;
-    bool is_subject, is_within; /* the function itself; it or below it */
+    bool is_subject, is_within; /* is_subject: the function itself; is_within: it, or called by
+                                 * it */
     double total;
 };
 
@@ -129,7 +130,7 @@ static void demo_score_read_set(struct score *s, struct sf_json *j, sf_str subje
     }
     out->is_there = share * samples >= 1;
     out->value = share * mean;
-    /* Counts of samples scatter by their root. */
+    /* Standard error of a count of samples: its square root. */
     double error = out->is_there ? NORMAL_95 * out->value / sqrt(share * samples) : 0;
     out->low = out->value - error;
     out->high = out->value + error;
@@ -248,7 +249,7 @@ static enum sf_err demo_score_measure(struct score *s, const struct sf_demo_prob
 
 /* ---- what was planted, what was found ---- */
 
-/* The last series' value of a TraceQL metrics query; 0: there is none. */
+/* The value of the last series of a TraceQL metrics query; 0: none. */
 static enum sf_err demo_score_read_value(struct score *s, const char *query, const char *more,
                                          double *out, struct sf_why *why)
 {
@@ -292,7 +293,7 @@ static enum sf_err read_watch(struct score *s, const struct sf_demo_problem *p, 
     return err;
 }
 
-/* Of 1,000; found when a message of those that failed has the word. */
+/* Failed spans of 1,000; found when a message of the failed ones contains the word. */
 static enum sf_err measure_failed(struct score *s, const struct sf_demo_problem *p,
                                   struct measured *out, struct sf_why *why)
 {
@@ -347,8 +348,8 @@ static void read_growth(struct sf_json *j, const struct sf_demo_problem *p, stru
         *out = m;
 }
 
-/* Spans per hour while the shop sold, and how far the mean may be from the rate that a slope sees:
- * a busy machine sells unevenly. From the rates of four quarters; 3.18 is their t. */
+/* Spans per hour while the shop ran, with its uncertainty: on a busy machine the rate varies. From
+ * the rates of four quarters of the time; 3.18 is Student's t for 3 degrees of freedom. */
 static enum sf_err measure_rate(struct score *s, const char *spans, double *out_per_hour,
                                 double *out_share, struct sf_why *why)
 {
@@ -375,7 +376,7 @@ static enum sf_err measure_rate(struct score *s, const char *spans, double *out_
     return SF_OK;
 }
 
-/* A slope in bytes per hour, by the spans per hour. */
+/* Divides a slope in bytes per hour by the spans per hour. */
 static enum sf_err measure_growth(struct score *s, const struct sf_demo_problem *p,
                                   struct measured *out, struct sf_why *why)
 {
@@ -411,7 +412,7 @@ static enum sf_err measure_growth(struct score *s, const struct sf_demo_problem 
     return sf_json_why(&j, p->name, why);
 }
 
-/* Which of its service's findings it is, from 1; 0: none. */
+/* Position of the problem among its service's findings, from 1; 0: not found. */
 static enum sf_err find_finding(struct score *s, const struct sf_demo_problem *p, uint32_t *out,
                                 struct sf_why *why)
 {
@@ -521,7 +522,8 @@ uint32_t sf_demo_score_tell(const char *server, const struct sf_demo_switches *s
     printf("\nPlanted and found problems (95 %% intervals)\n\n%-11s %-36s %8s  %-30s  %s\n",
            "problem", "", "planted", "measured", "found");
     for (size_t i = 0; i < SF_DEMO_PROBLEMS; i++) {
-        if (switches->was_off[i]) /* for some requests at least: its cost is not the planted one */
+        if (switches->was_off[i]) /* switched off for some time: the measured cost is not the
+                                   * planted one */
             continue;
         n_asked++;
         n_missed += !demo_score_tell(&s, &sf_demo_problems[i]);

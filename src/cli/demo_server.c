@@ -89,7 +89,7 @@ static bool choose_ports(struct sf_demo_server *s, const struct place *place)
                               [TEMPO] = {3200, "Tempo's query API"}};
     for (int i = 0; i < SF_DEMO_PORTS; i++) {
         if (i == PAGE && place->port) {
-            s->ports[i] = place->port; /* requested: taken or refused, never replaced */
+            s->ports[i] = place->port; /* a requested port is used or refused, never replaced */
             continue;
         }
         s->ports[i] = sf_port_is_free(usual[i].port) ? usual[i].port : sf_port_find();
@@ -102,8 +102,8 @@ static bool choose_ports(struct sf_demo_server *s, const struct place *place)
     return true;
 }
 
-/* The page may be on an address that this machine does not reach by 127.0.0.1; every address of the
- * server answers everything, so our own calls take another port then. */
+/* The page's address may not include 127.0.0.1; every port of the server serves all calls, so the
+ * demo's own calls then use another port. */
 static void name_places(struct sf_demo_server *s, const struct place *place)
 {
     struct sf_buf names = {0};
@@ -171,7 +171,7 @@ static enum sf_err make_token(struct sf_demo_server *s, struct sf_dir *dir, stru
         err = sf_dir_replace(dir, "tokens", sf_str_bytes(line), why);
     if (!err) {
         snprintf(s->token, sizeof(s->token), "%.*s", SF_STR_ARG(token));
-        setenv("SPANFLAME_TOKEN", s->token, 1); /* for the commands of the story */
+        setenv("SPANFLAME_TOKEN", s->token, 1); /* for the commands that the demo runs */
         err = sf_dir_unlink(dir, "token.json", why);
     }
     sf_arena_done(&req);
@@ -223,7 +223,7 @@ static enum sf_err start_child(struct sf_demo_server *s, const struct place *pla
     return sf_child_start_self(argv, s->log, &s->child, why);
 }
 
-/* The last line of the log says why a server ended. */
+/* The last line of the log says why the server ended. */
 static enum sf_err explain_end(const struct sf_demo_server *s, int code, struct sf_why *why)
 {
     struct sf_buf text = {0};

@@ -79,11 +79,11 @@ static enum sf_err demo_shop_start(struct sf_demo_shop *s, enum sf_demo_part par
     env[n++] = (struct sf_child_env){"SPANFLAME_SPAN_COST", "cpu,run_queue,waits"};
     env[n++] = (struct sf_child_env){"SPANFLAME_PROFILING_CPU_SAMPLE_RATE", "250"};
     env[n++] = (struct sf_child_env){"SPANFLAME_PROFILING_UPLOAD_INTERVAL", "2s"};
-    /* The shop is there to be profiled, on small machines too, at whatever cost. */
+    /* The shop is profiled on small machines too, whatever the overhead. */
     env[n++] = (struct sf_child_env){"SPANFLAME_PROFILING_ADAPTIVE_BUDGET", "100%"};
     env[n++] = (struct sf_child_env){"SPANFLAME_PROFILING_LOAD_SHEDDING_ENABLED", "false"};
-    /* It allocates little and leaks 32 KB an order: at 512 KB a sample 40 s of that are 50 samples.
-     */
+    /* It allocates little and leaks 32 KB an order: with a sample every 512 KB, 40 s give 50
+     * samples. */
     if (part == SF_DEMO_PRICING)
         env[n++] = (struct sf_child_env){"SPANFLAME_PROFILING_MEMORY_SAMPLE_RATE", "64KB"};
     return sf_child_start(argv, env, n, log, &s->parts[part], why);
@@ -142,7 +142,7 @@ enum sf_err sf_demo_shop_deploy(struct sf_demo_shop *s, const char *commit, stru
     s->parts[SF_DEMO_ORDER] = (struct sf_child){0};
     err = demo_shop_start(s, SF_DEMO_ORDER, commit, why);
     sf_clock_sleep_ms(
-        500); /* both share the port; the new one has to be there before the old goes */
+        500); /* both share the port; the new process must listen before the old one ends */
     sf_child_stop(&s->old_order, STOP_MS);
     if (!err)
         snprintf(s->commit, sizeof(s->commit), "%s", commit);

@@ -1,4 +1,4 @@
-/* demo_steps.c - the story of `spanflame demo`. Each step prints a command, runs it in this process
+/* demo_steps.c - the steps of `spanflame demo`. Each step prints a command, runs it in this process
  * with its output captured, and checks that the answer contains an expected word. The span to
  * explain is chosen among the slowest ones by the share of CPU time in its explanation. */
 #include "cli/demo_steps.h"
@@ -16,22 +16,23 @@
 #include "os/clock.h"
 #include "wire/json.h"
 
-#define MOSTLY 0.5 /* of a span's duration */
+#define MOSTLY 0.5 /* required share of CPU time in a span's duration */
 #define TOTALS "{ resource.service.name = \"order-service\" && name = \"order.calculate_totals\" }"
 
-/* N_TRIED: of the slowest, to find one that was busy rather than waiting for a CPU. N_LISTED: what
- * `spanflame search` shows. */
+/* N_TRIED: number of the slowest spans that are tried to find one that used the CPU instead of
+ * waiting for it. N_LISTED: rows that `spanflame search` shows. */
 enum { MAX_WORDS = 12, N_ASKED = 1000, N_SHOWN = 5, N_TRIED = 12, N_LISTED = 20, RANGE_S = 3600 };
 
 struct story {
     const struct sf_demo_story *of;
     const char *server;
     int n_steps;
-    char trace[40], span[24]; /* of a slow order.calculate_totals whose time was mostly CPU time */
+    char trace[40], span[24]; /* ids of a slow order.calculate_totals whose time was mostly CPU
+                               * time */
     char slow[200];           /* the query that finds it and others like it */
-    int64_t until_s;          /* of all searches: the shop continues selling */
+    int64_t until_s;          /* end time of all searches, because the shop continues to run */
     char until[24];
-    enum sf_err err; /* of the first step that failed */
+    enum sf_err err; /* error of the first step that failed */
     struct sf_why why;
 };
 
@@ -55,7 +56,7 @@ static const struct sf_command *find_command(const char *name)
     return NULL;
 }
 
-/* Runs the command with its output kept, so that it can be examined as well as shown. */
+/* Runs the command and captures its output, so that it can be checked as well as printed. */
 static int run_kept(const struct sf_command *command, const char *const *words, struct sf_buf *out)
 {
     char *argv[MAX_WORDS + 3] = {0}, chunk[4096];
@@ -65,7 +66,7 @@ static int run_kept(const struct sf_command *command, const char *const *words, 
 
     if (!kept)
         return 1;
-    /* A command may move the words of its own list about, never their letters. */
+    /* A command may reorder the words of its argument list but not change them. */
     for (; words[argc]; argc++)
         argv[argc] = (char *)(uintptr_t)words[argc];
     fflush(stdout);
@@ -82,7 +83,7 @@ static int run_kept(const struct sf_command *command, const char *const *words, 
     return code;
 }
 
-/* `shows`: a word without which the answer is an empty one. */
+/* `shows`: a word that the answer must contain. */
 static enum sf_err ask_one(struct story *s, const char *title, const char *shows,
                            const char *const *given, struct sf_why *why)
 {
@@ -123,7 +124,7 @@ static void demo_steps_note_failure(struct story *s, enum sf_err err, const stru
     }
 }
 
-/* A query that fails does not end the story: the page and the other answers are there. */
+/* A failed query does not end the demo: the page and the other steps still work. */
 static void demo_step(struct story *s, const char *title, const char *shows,
                       const char *const *given)
 {
@@ -219,8 +220,7 @@ static size_t read_found(sf_str text, struct found *out, size_t cap, struct sf_a
     return sf_json_ok(&j) ? n : 0;
 }
 
-/* How much of a span's duration is CPU time, by its explanation; 0 where that cannot be obtained.
- */
+/* Share of CPU time in a span's duration, from its explanation; 0 when that is not available. */
 static double cpu_share(struct story *s, const struct found *f, struct sf_arena *req)
 {
     struct sf_client client = {.server = s->server};
@@ -256,7 +256,7 @@ static double cpu_share(struct story *s, const struct found *f, struct sf_arena 
     return whole > 0 ? cpu / whole : 0;
 }
 
-/* What was planted there burns CPU time; on a busy machine the slowest spans wait for a CPU. */
+/* The planted problem uses CPU time; on a busy machine the slowest spans wait for a CPU instead. */
 static size_t pick_busy(struct story *s, const struct found *found, size_t n, struct sf_arena *req,
                         double *out_share)
 {
@@ -272,7 +272,7 @@ static size_t pick_busy(struct story *s, const struct found *found, size_t n, st
     return picked;
 }
 
-/* What a search finds, the slowest first; `found` has space for `limit`. */
+/* The results of a search, slowest first; `found` has space for `limit`. */
 static enum sf_err demo_steps_search(struct story *s, const char *query, size_t limit,
                                      struct found *found, size_t *out_n, struct sf_arena *req,
                                      struct sf_why *why)
@@ -296,8 +296,8 @@ static enum sf_err demo_steps_search(struct story *s, const char *query, size_t 
     return err;
 }
 
-/* Those that are slower than `limit_ns`, and of the newest of them, which the story's search shows,
- * the first that was busy. */
+/* Finds spans slower than `limit_ns` and picks the first of the newest, which the step's search
+ * shows, that used the CPU. */
 static enum sf_err pick_above(struct story *s, uint64_t limit_ns, struct found *found,
                               struct sf_arena *req, double *best, struct sf_why *why)
 {
@@ -322,8 +322,7 @@ static enum sf_err pick_above(struct story *s, uint64_t limit_ns, struct found *
     return SF_OK;
 }
 
-/* Among the five slowest, or where those only waited for a CPU, among the slower quarter or half.
- */
+/* Tries the five slowest; if those only waited for a CPU, the slowest quarter, then half. */
 static enum sf_err find_slowest(struct story *s, struct sf_why *why)
 {
     struct sf_arena req = {0};

@@ -1,12 +1,13 @@
-/* demo_steps.h - the story of `spanflame demo`: ten queries, each a command anybody can type. */
+/* demo_steps.h - the steps of `spanflame demo`: ten queries, each a command that users can run
+ * themselves. */
 #pragma once
 #include <stdbool.h>
 
 #include "base/err.h"
 
-/* Asks them of `server` and prints the answers, with links to `page`. Between two queries
- * `between` is called. A step that comes out empty or fails is named and ends nothing; with some
- * problems not planted, only one that fails is a failure. */
+/* Runs the steps against `server` and prints the answers, with links to `page`. `between` is called
+ * between two steps. A step without a result or with an error is reported and the next one runs;
+ * when some problems are not planted, a step without a result is not a failure. */
 struct sf_demo_story {
     const char *server, *page;
     bool is_all_planted;

@@ -15,17 +15,17 @@ struct sf_demo_switches {
     struct sf_file file;
     char path[300];
     bool is_off[SF_DEMO_PROBLEMS];
-    bool was_off[SF_DEMO_PROBLEMS]; /* at any time since the start */
+    bool was_off[SF_DEMO_PROBLEMS]; /* switched off at any time since the start */
 };
 
-/* Which are off to begin with: names between commas, or "all"; NULL: none. INPUT names a word that
- * is not a problem. */
+/* Problems that are off at the start: names separated by commas, or "all"; NULL: none. INPUT names
+ * an unknown word. */
 enum sf_err sf_demo_switches_read(struct sf_demo_switches *s, const char *off, struct sf_why *why);
 /* Writes the file into folder `home`. */
 enum sf_err sf_demo_switches_open(struct sf_demo_switches *s, const char *home, struct sf_why *why);
 enum sf_err sf_demo_switches_set(struct sf_demo_switches *s, size_t at, bool is_off,
                                  struct sf_why *why);
-/* Has every problem that the story asks about been planted all the time? It asks nothing of the
+/* Whether all problems that the steps show have been planted all the time. Does not consider the
  * service in Python, which may be missing. */
 bool sf_demo_switches_are_all_on(const struct sf_demo_switches *s);
 void sf_demo_switches_close(struct sf_demo_switches *s);

@@ -59,7 +59,7 @@ static void erase_command_describe(const struct what *w, FILE *to)
         fprintf(to, " until %s", w->until);
 }
 
-/* What the server says of it: "1234 spans and 5 profiles", about or exactly. */
+/* Counts in the server's answer: "1234 spans and 5 profiles", estimated or exact. */
 struct counted {
     uint64_t n_spans, n_profiles, n_samples, n_adhoc;
     bool is_exact, is_known;
@@ -138,7 +138,7 @@ static const char *find_fault(const struct what *w)
         if (!sf_trace_id_parse(sf_str_from(w->args->words[i]), &id))
             return "a trace id is 1 to 32 hexadecimal digits";
     }
-    /* Unset variables of a script must not widen it. */
+    /* An unset variable in a script must not widen the selection. */
     if (w->service && !w->service[0])
         return "--service is empty";
     if ((w->from && !w->from[0]) || (w->until && !w->until[0]))

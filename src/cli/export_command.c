@@ -26,7 +26,7 @@ static enum sf_err export_command_write_json(const struct sf_profile_view *v,
     return sf_profile_json_render(v, out, why);
 }
 
-/* Go's tools write and expect it compressed. */
+/* Go's tools write and expect gzip. */
 static enum sf_err export_command_write_pprof(const struct sf_profile_view *v,
                                               struct sf_arena scratch, struct sf_buf *out,
                                               struct sf_why *why)
@@ -46,7 +46,7 @@ struct format {
     const char *name;
     enum sf_err (*write)(const struct sf_profile_view *v, struct sf_arena scratch,
                          struct sf_buf *out, struct sf_why *why);
-    bool is_grouped; /* by name: lines and addresses have no place in it */
+    bool is_grouped; /* group by function name: the format has no lines and addresses */
     bool is_binary;
     bool keeps_ids;
 };

@@ -14,7 +14,7 @@ struct asked {
     int64_t since_ns;
 };
 
-/* NAME=VALUE becomes a parameter of that name; the server knows which there are. */
+/* Adds NAME=VALUE as a parameter; the server checks the name. */
 static bool add_threshold(struct sf_buf *path, const char *text)
 {
     char name[32];

@@ -1,4 +1,4 @@
-/* findings_command.h - spanflame findings: what stands out, in sentences. */
+/* findings_command.h - spanflame findings: lists noteworthy observations as sentences. */
 #pragma once
 
 int sf_findings_command_run(int argc, char **argv);

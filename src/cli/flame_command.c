@@ -70,8 +70,8 @@ static enum sf_err flame_command_draw(void *arg, struct sf_profile_source *s, st
     return SF_OK;
 }
 
-/* A profile may have arrived without its spans: then the samples with the id are shown. False:
- * there are none either. */
+/* A profile may have arrived without its spans: then shows the samples with the id. False: there
+ * are none either. */
 static bool show_samples(struct asked *a, int *out_code)
 {
     struct sf_buf path = {0}, found = {0};
@@ -96,7 +96,7 @@ static bool show_samples(struct asked *a, int *out_code)
     return is_there;
 }
 
-/* A span or a trace: the server joins and draws. */
+/* For a span or a trace: the server joins and draws. */
 static int ask_server(struct asked *a)
 {
     struct sf_buf path = {0}, body = {0};
@@ -150,7 +150,7 @@ static int ask_row(struct asked *a, const char *word)
     return code;
 }
 
-/* The spans of a query: the server merges and draws. */
+/* For the spans of a query: the server merges and draws. */
 static int ask_cohort(const struct asked *a)
 {
     struct sf_buf path = {0};

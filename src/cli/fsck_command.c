@@ -16,7 +16,7 @@ struct report {
     struct sf_json_writer *json; /* NULL: text */
 };
 
-/* A damaged file speaks through the sentences about it, and not to the terminal. */
+/* Escapes the text: names from a damaged file must not send control sequences to the terminal. */
 static void print_line(sf_str text)
 {
     uint32_t code;

@@ -32,8 +32,7 @@ struct difference {
 
 static void read_functions(struct sf_json *j, struct sf_guard_row *row);
 
-/* One object with left, right, delta, low and high; `row` gets the functions in it, when it has
- * some. */
+/* Reads an object with left, right, delta, low and high; `row` gets its functions, if any. */
 static struct difference read_difference(struct sf_json *j, struct sf_guard_row *row)
 {
     struct difference d = {0};
@@ -67,7 +66,7 @@ static struct difference read_difference(struct sf_json *j, struct sf_guard_row 
     return d;
 }
 
-/* Keeps the one that grew most of those that grew for certain. */
+/* Keeps the function that grew most among those that grew significantly. */
 static void read_functions(struct sf_json *j, struct sf_guard_row *row)
 {
     if (!sf_json_array(j))
@@ -149,7 +148,7 @@ static struct side guard_ask_read_side(struct sf_json *j)
 
 /* ---- the queries ---- */
 
-/* `path` is done afterwards. */
+/* Frees `path`. */
 static enum sf_err guard_ask_get(const struct sf_client *client, struct sf_buf *path,
                                  struct sf_arena *req, sf_str *out, struct sf_why *why)
 {
@@ -204,8 +203,9 @@ static enum sf_err ask_time(const struct sf_client *client,
     return sf_json_why(&j, "the server's answer", why);
 }
 
-/* A comparison has no interval for all of a type, only for its functions, which hold together: the
- * sum of those that changed for certain is a difference whose bounds are the sums of theirs. */
+/* A comparison has no interval for the total, only simultaneous ones for its functions: the
+ * difference is the sum of the functions that changed significantly, and its bounds are the sums of
+ * theirs. */
 static enum sf_err ask_alloc(const struct sf_client *client,
                              const struct sf_guard_question *question, struct sf_arena *req,
                              struct sf_guard_report *out, struct sf_why *why)
@@ -257,7 +257,7 @@ struct counts {
     uint64_t n[2], n_failed[2]; /* left, right */
 };
 
-/* A value of a label, as text; the attribute's own quotes are not part of it. */
+/* A label's value as text, without the quotes of the attribute. */
 static sf_str guard_ask_read_label_value(struct sf_json *j)
 {
     sf_str key, value = SF_STR_NONE;
@@ -358,7 +358,7 @@ enum sf_err sf_guard_ask(const struct sf_client *client, const struct sf_guard_q
 {
     *out = (struct sf_guard_report){.asked_ns = sf_clock_wall_ns()};
     enum sf_err err = ask_time(client, question, req, out, why);
-    if (!err && !(out->n_left && out->n_right)) /* nothing of a side is nothing to compare */
+    if (!err && !(out->n_left && out->n_right)) /* a side without spans: nothing to compare */
         memset(out->rows, 0, sizeof(out->rows));
     if (!err && out->n_left && out->n_right)
         err = ask_alloc(client, question, req, out, why);

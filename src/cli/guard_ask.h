@@ -1,4 +1,5 @@
-/* guard_ask.h - what a server knows of two versions of the same requests, as measures to judge. */
+/* guard_ask.h - reads from a server how two versions of the same requests differ, as measures to
+ * judge. */
 #pragma once
 #include "base/arena.h"
 #include "cli/client.h"
@@ -14,10 +15,10 @@ enum {
 };
 
 struct sf_guard_row {
-    sf_str name;               /* a type of files that is none of the measures */
-    struct sf_guard_measure m; /* nanoseconds, bytes; of errors a share of the spans */
-    bool is_there;             /* false: nothing measures it */
-    sf_str function;           /* that grew most, significantly; empty: none is known */
+    sf_str name;               /* a sample type of files that is not one of the measures */
+    struct sf_guard_measure m; /* nanoseconds or bytes; for errors a share of the spans */
+    bool is_there;             /* false: no data */
+    sf_str function;           /* the function that grew most, significantly; empty: unknown */
     double function_delta;
 };
 
@@ -25,8 +26,9 @@ struct sf_guard_report {
     struct sf_guard_row rows[SF_GUARD_N_MEASURES];
     uint64_t n_left, n_right; /* spans that match, on each side */
     sf_str summary;           /* the server's sentence about the time of a request */
-    int64_t asked_ns;         /* unix time: the end of the time that was compared */
-    bool is_by_samples;       /* of two files: the interval knows nothing of other runs */
+    int64_t asked_ns;         /* unix time: end of the compared range */
+    bool is_by_samples;       /* from two files: the interval does not include the variation between
+                               * runs */
 };
 
 struct sf_guard_question {

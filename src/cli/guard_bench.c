@@ -11,7 +11,7 @@
 
 static const char *const sides[2] = {"baseline", "candidate"};
 
-/* The flag of `spanflame record` whose profile has that type. */
+/* The flag of `spanflame record` that records that type. */
 static const char *flag_of(const char *type)
 {
     static const struct {
@@ -25,8 +25,8 @@ static const char *flag_of(const char *type)
     return "--cpu";
 }
 
-/* What would make several programs of it, of which the shell that is replaced runs one; 0: nothing.
- */
+/* The shell operator in a command, which would make it several programs and keep the shell running;
+ * 0: none. */
 static char operator_in(const char *command)
 {
     char quote = 0;
@@ -88,7 +88,8 @@ static enum sf_err run_once(const struct sf_guard_bench *b, int side, unsigned r
                               : SF_OK;
 }
 
-/* In turn, and every other time the candidate first: what the machine does meanwhile meets both. */
+/* Runs both in turn, and in every second round the candidate first, so that changes in the
+ * machine's load affect both. */
 enum sf_err sf_guard_bench_run(struct sf_guard_bench *b, struct sf_why *why)
 {
     enum sf_err err = SF_OK;

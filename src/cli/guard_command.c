@@ -48,7 +48,8 @@ static bool guard_command_has_enough(const struct sf_guard_report *r, uint64_t m
     return r->n_left >= min_spans && r->n_right >= min_spans;
 }
 
-/* The verdict on all: one regression is one, and a pass needs one measure that could be judged. */
+/* The overall verdict: a regression in any measure is one; a pass needs at least one measure that
+ * could be judged. */
 static enum sf_guard_verdict guard_command_judge(struct sf_guard_report *r, double max_increase,
                                                  uint64_t min_spans, unsigned needed)
 {
@@ -58,7 +59,8 @@ static enum sf_guard_verdict guard_command_judge(struct sf_guard_report *r, doub
         is_worse |= row->is_there && sf_guard_judge(&row->m, max_increase) == SF_GUARD_REGRESSION;
     }
     for (unsigned i = 0; i < SF_GUARD_N_MEASURES && !guard_command_has_enough(r, min_spans); i++)
-        r->rows[i].m.verdict = SF_GUARD_UNKNOWN; /* nor is one measure passed */
+        r->rows[i].m.verdict = SF_GUARD_UNKNOWN; /* too few spans: do not pass a single measure
+                                                  * either */
     if (!guard_command_has_enough(r, min_spans) || !r->rows[needed].m.has_interval)
         return SF_GUARD_UNKNOWN;
     return is_worse ? SF_GUARD_REGRESSION : SF_GUARD_PASS;
@@ -73,8 +75,8 @@ static void show_waiting(const struct sf_guard_report *r, uint64_t min_spans, in
                 r->n_left, r->n_right, min_spans, left_ns / SF_NS_PER_S);
 }
 
-/* Asks until both sides have enough spans, or the time is over. The arena is reset between two
- * queries. */
+/* Repeats the query until both sides have enough spans, or the time is over. The arena is reset
+ * between two queries. */
 static enum sf_err guard_command_ask(const struct sf_client *client,
                                      const struct sf_guard_question *question, uint64_t min_spans,
                                      int64_t wait_ns, struct sf_arena *req,

@@ -12,9 +12,14 @@
 #include "link/cohort.h"
 #include "os/text_file.h"
 
-enum { TOTAL = 0, SEED = 1, TREE_MAX = 64 << 20 }; /* the frame that represents all of a run */
-/* Two-sided 95 % of the normal distribution; and 99.99 %, where some hundred functions are tried.
- */
+enum {
+    TOTAL = 0,
+    SEED = 1,
+    TREE_MAX = 64 << 20
+}; /* TOTAL: the frame that stands for the whole
+    * run */
+/* Quantiles of the normal distribution: two-sided 95 %; and 99.99 %, because some hundred functions
+ * are tested. */
 #define Z_95   1.9599639845400545
 #define Z_MANY 3.8905918864131203
 
@@ -22,8 +27,8 @@ struct side {
     struct sf_cohort_cost *costs;
     uint32_t cap;
     struct sf_cohort cohort;
-    double period;              /* what a sample of the last run represents; 0: not known */
-    bool is_file;               /* one, and no folder */
+    double period;              /* value of one sample of the last run; 0: unknown */
+    bool is_file;               /* a single file, not a folder */
     struct sf_tree_builder all; /* of all runs */
 };
 
@@ -34,7 +39,7 @@ struct work {
     struct sf_str_list {
         sf_str *list;
         uint32_t n, cap;
-    } names; /* of frames; the first is the total's */
+    } names; /* names of frames; the first is the total */
     sf_str type, sample_type, unit;
 };
 
@@ -47,7 +52,7 @@ static bool guard_files_add_cost(struct work *w, uint32_t frame, double value)
     return true;
 }
 
-/* Files are few and their hot functions too: a walk will do. */
+/* A linear search is enough: there are few files with few hot functions. */
 static uint32_t guard_files_frame_of(struct work *w, sf_str name)
 {
     sf_str kept;
@@ -62,7 +67,7 @@ static uint32_t guard_files_frame_of(struct work *w, sf_str name)
     return w->names.n++;
 }
 
-enum { MAX_FUNCTIONS = 200 }; /* of a run, those that cost most */
+enum { MAX_FUNCTIONS = 200 }; /* functions of a run that are compared: the most expensive ones */
 
 static enum sf_err guard_files_add_run(struct work *w, struct sf_profile_source *s,
                                        struct sf_why *why)
@@ -92,7 +97,7 @@ static enum sf_err read_run(void *arg, const char *path, struct sf_why *why)
     struct work *w = arg;
     struct sf_profile_source s;
     enum sf_err err = sf_profile_source_open("guard", path, &w->flags, &s, why);
-    if (!err && !w->type.len) { /* all are of the type of the first */
+    if (!err && !w->type.len) { /* all files must have the type of the first */
         if (!sf_batch_tree_type_print(&s.view.type, w->req, &w->type) ||
             !sf_arena_copy(w->req, s.view.type.sample_type, &w->sample_type) ||
             !sf_arena_copy(w->req, s.view.type.sample_unit, &w->unit))
@@ -107,7 +112,7 @@ static enum sf_err read_run(void *arg, const char *path, struct sf_why *why)
     return err;
 }
 
-/* A folder is all files in it. */
+/* Reads a file, or all files of a folder. */
 static enum sf_err guard_files_read_side(struct work *w, const char *path, struct side *side,
                                          struct sf_why *why)
 {
@@ -155,7 +160,7 @@ static void compare_samples(struct work *w, const struct side *left, const struc
             (struct sf_guard_sum){guard_files_cost_of(left, i), left->period},
             (struct sf_guard_sum){guard_files_cost_of(right, i), right->period},
             i == TOTAL ? Z_95 : Z_MANY);
-        /* A new function has no samples before: those after it are enough. */
+        /* A new function has no samples on the left: those on the right are enough. */
         double low = m.delta - Z_MANY * sqrt(m.left * left->period + m.right * right->period);
         if (i == TOTAL)
             to->m = m;
@@ -181,7 +186,7 @@ static enum sf_err guard_files_compare(struct work *w, struct side *left, struct
     out->n_right = right->cohort.n_spans;
     if (!sf_str_eq(w->sample_type, SF_STR("cpu")) &&
         !sf_str_eq(w->sample_type, SF_STR("alloc_space")))
-        to->name = w->sample_type; /* "wall", "delay": no CPU time */
+        to->name = w->sample_type; /* "wall", "delay": not CPU time */
     if (left->is_file && right->is_file && left->period > 0 && right->period > 0) {
         compare_samples(w, left, right, to);
         out->is_by_samples = true;

@@ -1,11 +1,11 @@
-/* guard_flame.h - the flame graph of what a guard compared: the candidate, coloured by change. */
+/* guard_flame.h - the flame graph of a guard's comparison: the candidate, coloured by change. */
 #pragma once
 #include "cli/guard_ask.h"
 #include "model/tree.h"
 
 struct sf_guard_flame {
     struct sf_tree trees[2]; /* baseline, candidate; grouped by function */
-    uint64_t n[2];           /* spans or runs that they are sums of; 0: they are means */
+    uint64_t n[2];           /* number of spans or runs in the sums; 0: the values are means */
 };
 
 /* CPU profiles of the two sets of spans, per span. NOT_FOUND: a side has none. In `req`. */

@@ -23,14 +23,14 @@ static sf_str guard_report_name_of(const struct sf_guard_report *r, unsigned mea
                                      : sf_str_from(sf_guard_ask_measure_name(measure));
 }
 
-/* What an interval of two files leaves out. */
+/* The note that an interval from two files does not include the variation between runs. */
 static const char by_samples[] =
     "One run of each: the interval is that of its samples, and two runs of one build may differ by "
     "more. Eight runs of each in two folders tell.";
 
 /* ---- values ---- */
 
-/* A value without its sign, in the unit of its measure. */
+/* The absolute value, in the unit of its measure. */
 static void guard_report_add_value(struct sf_buf *out, unsigned measure, double v)
 {
     double size = fmin(fabs(v), 9e18);
@@ -72,7 +72,7 @@ static void guard_report_add_function(struct sf_buf *out, unsigned measure,
     guard_report_add_signed(out, measure, row->function_delta);
 }
 
-/* One sentence for the exit code. */
+/* One sentence that explains the exit code. */
 static void add_headline(const struct sf_guard_said *s, struct sf_buf *out)
 {
     const struct sf_guard_report *r = s->report;
@@ -110,7 +110,7 @@ static void add_headline(const struct sf_guard_said *s, struct sf_buf *out)
     }
 }
 
-/* Where the page shows the same comparison, also to whoever reads the comment a week later. */
+/* A link to the same comparison on the page, with absolute times so that it stays valid. */
 static void guard_report_add_link(const struct sf_guard_said *s, struct sf_buf *out)
 {
     const struct {
@@ -238,7 +238,7 @@ void sf_guard_report_json(const struct sf_guard_said *s, struct sf_buf *out)
 
 /* ---- JUnit ---- */
 
-/* Names come from telemetry: what XML does not allow is replaced first. */
+/* Names come from telemetry: characters that XML does not allow are replaced first. */
 static void add_xml(struct sf_buf *out, sf_str text)
 {
     struct sf_buf plain = {0};
@@ -295,7 +295,7 @@ void sf_guard_report_junit(const struct sf_guard_said *s, struct sf_buf *out)
 
 /* ---- Markdown ---- */
 
-/* Inside a table cell and inside `code`: no mark-up, no further cell. */
+/* For a table cell and `code` in it: no mark-up, no cell separator. */
 static void guard_report_add_code(struct sf_buf *out, sf_str text)
 {
     struct sf_buf plain = {0};
@@ -333,7 +333,7 @@ void sf_guard_report_markdown(const struct sf_guard_said *s, struct sf_buf *out)
         const struct sf_guard_row *row = &r->rows[i];
         sf_buf_print(out, "| ");
         if (row->name.len)
-            guard_report_add_code(out, row->name); /* comes from a file */
+            guard_report_add_code(out, row->name); /* a name from a file */
         else
             sf_buf_print(out, "%s", sf_guard_ask_measure_name(i));
         sf_buf_print(out, " | ");

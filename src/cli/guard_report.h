@@ -5,7 +5,7 @@
 struct sf_guard_said {
     const struct sf_guard_question *question;
     const struct sf_guard_report *report;
-    enum sf_guard_verdict verdict; /* of all; UNKNOWN: too little data */
+    enum sf_guard_verdict verdict; /* overall verdict; UNKNOWN: too little data */
     double max_increase;
     uint64_t min_spans;
     const char *server; /* for the link; NULL: none */

@@ -9,7 +9,7 @@
 
 enum { PIN_DAYS = 7 };
 
-/* "pin", "unpin": one call, whose answer is reported in a word. */
+/* "pin" and "unpin": one call, whose result is printed as a word. */
 static int change_pin(const struct sf_client *client, const char *trace, bool is_pin,
                       int64_t for_ns, const char *note)
 {

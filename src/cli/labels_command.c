@@ -17,7 +17,7 @@ struct asked {
     enum sf_output form;
 };
 
-/* {"names":[...]}, a line each. Labels that are made of the type go without saying. */
+/* Prints {"names":[...]}, one per line, without the labels derived from the profile type. */
 static enum sf_err labels_command_show(const struct asked *a, sf_str body, struct sf_arena *req,
                                        struct sf_buf *out, struct sf_why *why)
 {

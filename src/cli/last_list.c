@@ -16,7 +16,7 @@
 
 enum { PATH_CAP = 1024, MAX_LEN = 1 << 20, MAX_AGE_H = 24 };
 
-/* Is the word the number of a row: 1 to 9999? */
+/* Whether the word is a row number: 1 to 9999. */
 static bool is_row(const char *word, uint32_t *out)
 {
     uint32_t n = 0;
@@ -105,7 +105,7 @@ void sf_last_list_hint(const struct sf_client *client, sf_span_id span, bool has
 struct list {
     sf_str server, tenant;
     uint32_t n;
-    struct sf_last_row row; /* the one that is requested */
+    struct sf_last_row row; /* the requested row */
     bool has_row;
 };
 
@@ -174,9 +174,9 @@ static enum sf_err last_list_find(uint32_t number, struct sf_arena *req, struct 
     return err;
 }
 
-/* The row of that number. The client is pointed at the list's server and tenant where it names
- * none; its strings live in `req`. NOT_FOUND: there is no list, no such row, or it is too old;
- * INPUT: it is of another server than the client names. */
+/* The row with that number. Sets the client's server and tenant to those of the list unless given;
+ * strings are in `req`. NOT_FOUND: no list, no such row, or too old; INPUT: the list is from
+ * another server than the given one. */
 static enum sf_err take_row(uint32_t number, struct sf_client *client, struct sf_arena *req,
                             struct sf_last_row *out, struct sf_why *why)
 {

@@ -16,21 +16,19 @@ struct sf_last_row {
 
 enum { SF_LAST_ROWS_MAX = 9999 };
 
-/* Is the word the number of a row, 1 to 9999, in a command that takes files too? A file that is
- * called so goes first. */
+/* Whether the word is a row number, 1 to 9999, for a command that also takes files; a file of that
+ * name takes precedence. */
 bool sf_last_list_is_chosen(const char *word);
-/* Keeps rows for later, if standard output is a terminal. False: it is none, or the list could not
- * be kept; then rows have no numbers. */
+/* Saves rows for later commands if standard output is a terminal. False: it is not one, or saving
+ * failed; then rows are shown without numbers. */
 bool sf_last_list_keep(const struct sf_client *client, const struct sf_last_row *rows, uint32_t n);
-/* A line that says how to see what a row ran: by number where rows have some, else by `span`. */
+/* Prints how to see the profile of a row: by number if rows have numbers, else by `span`. */
 void sf_last_list_hint(const struct sf_client *client, sf_span_id span, bool has_numbers,
                        struct sf_buf *out);
 
 enum sf_last_word { SF_LAST_OTHER, SF_LAST_ROW, SF_LAST_FAULT };
-/* What a command's word is: SF_LAST_ROW gives the ids of the row as text, `span` NULL where it has
- * none; SF_LAST_FAULT says why there is no such row; anything that is not a number is
- * SF_LAST_OTHER.
- */
+/* Interprets a word of a command. SF_LAST_ROW: a row number; returns its ids as text, `span` NULL
+ * if it has none. SF_LAST_FAULT: no such row; `why` says why. SF_LAST_OTHER: not a number. */
 enum sf_last_word sf_last_list_read(const char *word, struct sf_client *client,
                                     struct sf_arena *req, const char **trace, const char **span,
                                     struct sf_why *why);

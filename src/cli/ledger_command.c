@@ -46,7 +46,7 @@ int sf_ledger_command_run(int argc, char **argv)
     if (!trace && sf_last_list_read(span, &client, &req, &trace, &span, &why) == SF_LAST_ROW &&
         !span) {
         code = sf_answer_usage("ledger", "this row has no span: name one by its id");
-    } else { /* without such a row it is an id */
+    } else { /* not a row number: an id */
         sf_ask_span(&path, trace, span, "ledger");
         code = sf_ask_and_print("ledger", &client, output, &path);
     }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Text of a page: a backslash is escaped, and so is what would start a macro. */
+/* Adds text to a manual page; escapes backslashes and characters that would start a macro. */
 static void manual_add_text(struct sf_buf *out, sf_str text)
 {
     bool is_line_start = true;
@@ -22,7 +22,7 @@ static void manual_add_text(struct sf_buf *out, sf_str text)
     sf_buf_add_u8(out, '\n');
 }
 
-/* An argument of a macro: quoted, so that no word in it is taken for another macro. */
+/* Adds a macro's argument, quoted so that no word in it is read as another macro. */
 static void add_argument(struct sf_buf *out, const char *text)
 {
     sf_buf_add_u8(out, '"');

@@ -11,7 +11,7 @@
 
 enum { ARENA_LEN = 1 << 20 };
 
-/* The JSON text of the message's id; empty: it has none, so no answer is due. */
+/* The JSON text of the message's id; empty: a notification, which gets no answer. */
 static sf_str mcp_command_id_of(sf_str message, struct sf_arena *req)
 {
     struct sf_json j;
@@ -48,7 +48,8 @@ static void write_fault(struct sf_buf *out, sf_str id, const char *words)
     sf_json_write_object_end(&w);
 }
 
-/* One message to the server, its answer on one line. False: standard output is gone. */
+/* Sends one message to the server and prints its answer on one line. False: standard output is
+ * closed. */
 static bool mcp_command_pass_on(const struct sf_client *client, sf_str message,
                                 struct sf_arena *req)
 {

@@ -19,7 +19,7 @@
 #include "render/chart.h"
 #include "wire/json.h"
 
-enum { ARENA_LEN = 1 << 30, /* address space only */ MAX_LINES = 40 };
+enum { ARENA_LEN = 1 << 30, /* reserved address space, not memory in use */ MAX_LINES = 40 };
 
 struct flags {
     struct sf_time_range range;
@@ -27,17 +27,17 @@ struct flags {
     int64_t step_ns;
 };
 
-struct answer { /* the server's message */
+struct answer { /* the parsed answer of the server */
     struct sf_metrics_window window;
     struct sf_chart_series list[MAX_LINES];
     uint32_t n, n_more;
     sf_str note;
-    bool is_zero_none; /* quantiles: Tempo's answer has 0 where no span is */
+    bool is_zero_none; /* for quantiles, where Tempo's answer has 0 for steps without spans */
 };
 
 /* ---- reading ---- */
 
-/* *out_is_text: a string that says what it is by itself. */
+/* *out_is_text: a string that needs no name beside it. */
 static void metrics_command_read_label_value(struct sf_json *j, struct sf_buf *out,
                                              bool *out_is_text)
 {
@@ -60,8 +60,8 @@ static void metrics_command_read_label_value(struct sf_json *j, struct sf_buf *o
     }
 }
 
-/* "cart client", "cart retry=true": names of attributes only where they are needed, because they
- * are long and the same in every line. */
+/* Adds "cart client" or "cart retry=true": an attribute's name only where the value is not clear
+ * without it. */
 static void metrics_command_add_label(struct sf_buf *out, sf_str name, sf_str value, bool is_text,
                                       bool is_compare)
 {
@@ -195,7 +195,7 @@ static bool has_quantile(const struct sf_metrics *m)
 
 /* ---- asking ---- */
 
-/* About one step for each column of the chart, of a length people can read. */
+/* Chooses a round step that gives about one step per column of the chart. */
 static int64_t choose_step(int64_t len_ns, size_t width)
 {
     static const int64_t units_s[] = {1,   2,   5,    10,   15,   30,    60,    120,  300,
@@ -241,8 +241,8 @@ static enum sf_chart_unit metrics_command_unit_of(const struct sf_metrics *m)
     return SF_CHART_NUMBER;
 }
 
-/* Quantiles are read off buckets, each twice as wide as the one before; with extrapolate spans
- * count for those that samplers left out. */
+/* Quantiles come from buckets, each twice as wide as the one before; with `extrapolate`, spans are
+ * weighted by their sampling rate. Both are estimates. */
 static bool is_estimate(const struct sf_query *query)
 {
     for (uint32_t i = 0; i < query->n_hints; i++)

@@ -1,6 +1,6 @@
 /* profile_source.c - where `flame`, `top`, `diff` and `export` get a profile from: a file, standard
- * input, a pprof URL (with a countdown while the target records) or a selector asked of the server.
- * All end as a decoded batch of which one type becomes a tree. */
+ * input, a pprof URL (with a countdown while the target records) or a selector, which the server
+ * resolves. In all cases the result is a decoded batch, of which one type becomes a tree. */
 #include "cli/profile_source.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@
 
 enum { MAX_SECONDS = 3600, WAIT_MORE_S = 30 };
 #define MAX_FILE_LEN ((size_t)1 << 30)
-#define ARENA_LEN    ((size_t)8 << 30) /* reserved, not used */
+#define ARENA_LEN    ((size_t)8 << 30) /* reserved address space, not memory in use */
 
 /* ---- a URL, with a countdown ---- */
 
@@ -73,7 +73,7 @@ static void start_countdown(struct countdown *c, const char *host, unsigned seco
     sf_condvar_init(&c->woken);
     c->host = host;
     c->end_ns = sf_clock_mono_ns() + seconds * SF_NS_PER_S;
-    if (seconds && sf_terminal_is(STDERR_FILENO)) /* without it the fetch continues all the same */
+    if (seconds && sf_terminal_is(STDERR_FILENO)) /* a missing countdown does not matter */
         sf_thread_start(&c->thread, "countdown", 0, count_down, c, NULL);
 }
 
@@ -310,7 +310,7 @@ enum sf_err sf_profile_source_open(const char *command, const char *word,
         err = flags->is_path ? sf_fail(why, SF_ERR_NOT_FOUND, "what was asked for has no samples")
                              : sf_fail(why, SF_ERR_NOT_FOUND, "%s has no samples", word);
     if (!err)
-        err = sf_batch_tree_choose(types, n, /* a server has chosen already */
+        err = sf_batch_tree_choose(types, n, /* the server's answer has only one type */
                                    out->is_asked ? SF_STR_NONE : sf_str_from(flags->type), &chosen,
                                    why);
     if (!err)

@@ -6,15 +6,15 @@
 #include "flame/batch_tree.h"
 #include "model/answer/profile_view.h"
 
-struct sf_profile_flags { /* zero: the default */
+struct sf_profile_flags { /* zero means the default */
     const char *type;     /* --type */
     const char *group;    /* --group-by */
-    const char *input;    /* --input: the format, where the content does not tell */
+    const char *input;    /* --input: the format, if it cannot be detected */
     const char *focus, *ignore, *hide, *from;
-    struct sf_client client; /* the server that is queried for selectors */
+    struct sf_client client; /* the server for selectors */
     const char *range;       /* --time-range */
-    bool is_path;            /* the word is a path of the server, whose profile it has */
-    bool has_ids;            /* trace and span ids of samples are of use */
+    bool is_path;            /* `word` is a path on the server that answers with a profile */
+    bool has_ids;            /* keep trace and span ids of samples */
 };
 
 #define SF_PROFILE_FLAGS(f)                                                                      \
@@ -30,7 +30,7 @@ struct sf_profile_flags { /* zero: the default */
         "from", SF_FLAG_STR, &(f).from, "REGEX", "start stacks at the first matching frame"      \
     }
 
-/* Of commands that take selectors too. */
+/* Flags of commands that also take selectors. */
 #define SF_PROFILE_SERVER_FLAGS(f)                                                            \
     {"time-range", SF_FLAG_STR, &(f).range, "RANGE",                                          \
      "time range of a selector: 1h (default, back from now) or FROM..UNTIL: now-2h..now-1h"}, \
@@ -39,33 +39,33 @@ struct sf_profile_flags { /* zero: the default */
 struct sf_profile_source {
     struct sf_arena req;
     struct sf_buf bytes, inflated;
-    struct sf_profile_view view; /* of the type requested, filtered; frames as decoded */
-    struct sf_owned owned;       /* what the view's `owned` is of */
+    struct sf_profile_view view; /* the requested type, filtered; frames as decoded */
+    struct sf_owned owned;       /* memory of the view's `owned` */
     const char *format;          /* "pprof", "folded", ... */
-    bool is_asked;               /* a server's answer to a selector */
-    uint64_t n_samples;          /* as the server counts them; 0: as decoded */
+    bool is_asked;               /* answer of a server to a selector */
+    uint64_t n_samples;          /* number reported by the server; 0: as decoded */
 };
 
 /* `word` is a path, "-", a URL, which is fetched with a countdown on a terminal, or a selector
- * (order-service{env=prod}), which is queried from a server. A word without braces, dots and
- * slashes that is not a file is a service. What was left out or cut, and the other types there are,
- * are notes on stderr. The caller calls done, also after a failure. */
+ * (order-service{env=prod}), which a server resolves. A word without braces, dots and slashes that
+ * is not a file is a service. Notes on stderr say what was left out or truncated, and which other
+ * types there are. The caller calls done, also after a failure. */
 enum sf_err sf_profile_source_open(const char *command, const char *word,
                                    const struct sf_profile_flags *flags,
                                    struct sf_profile_source *out, struct sf_why *why);
 void sf_profile_source_done(struct sf_profile_source *s);
-/* The same view with frames that have names: what drawings take, and what the view before loses its
- * ids to. INPUT: no such grouping. */
+/* The same view with frames grouped by name, as drawings need; the trace and span ids are lost.
+ * INPUT: unknown grouping. */
 enum sf_err sf_profile_source_grouped(struct sf_profile_source *s,
                                       const struct sf_profile_flags *flags,
                                       struct sf_profile_view *out, struct sf_why *why);
 /* "2.5" or "2.5%" as a share, 0.025. False: not a percentage. */
 bool sf_profile_source_share(const char *text, double *out);
-/* The bytes of a file, of standard input or of a URL, as they are. */
+/* The unchanged bytes of a file, of standard input or of a URL. */
 enum sf_err sf_profile_source_bytes(const char *word, struct sf_buf *out, struct sf_why *why);
 
 /* Opens `n` sources (1 or 2, each with its flags), lets `show` write, closes them, and ends the
- * command; gives the exit code. */
+ * command; returns the exit code. */
 typedef enum sf_err sf_profile_show_fn(void *arg, struct sf_profile_source *sources,
                                        struct sf_buf *out, struct sf_why *why);
 int sf_profile_source_show(const char *command, const char *const *words,
@@ -76,8 +76,8 @@ int sf_profile_source_show(const char *command, const char *const *words,
 bool sf_profile_source_time_range(const char *text, int64_t now_ns, int64_t *out_from_ns,
                                   int64_t *out_until_ns);
 enum sf_err sf_profile_source_bad_range(const char *text, struct sf_why *why); /* INPUT, in words */
-/* --limit, and --min where it is given; false: reported on stderr. */
+/* Checks --limit and --min, if given; false: an error was printed. */
 bool sf_profile_source_rows_check(const char *command, uint64_t limit, const char *min,
                                   double *out_share);
-/* How long a URL says that it will take: the seconds of "?seconds=30"; 0: it does not say. */
+/* The seconds in a URL's "?seconds=30"; 0: not given. */
 unsigned sf_profile_source_url_seconds(sf_str url);

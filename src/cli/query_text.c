@@ -36,7 +36,7 @@ enum sf_err sf_query_text_read(const char *word, struct sf_buf *out, struct sf_w
     return err;
 }
 
-/* Text on one line as a terminal can show it; gives its width. */
+/* Appends one line of text, escaped for a terminal; returns its width. */
 static size_t query_text_add_text(struct sf_buf *out, sf_str text)
 {
     size_t width = 0;
@@ -84,7 +84,7 @@ void sf_query_text_mark(sf_str query, struct sf_query_fault fault, size_t column
     end = at + fault.len < line.len ? boundary(line, at + fault.len) : line.len;
     if (end - at > room / 2)
         end = boundary(line, at + room / 2);
-    if (line.len > room && end + room / 4 > room) /* a long line: begin it before the fault */
+    if (line.len > room && end + room / 4 > room) /* a long line: start a little before the error */
         from = boundary(line, at > room / 2 ? at - room / 2 : 0);
     place = sf_str_part(line, at, end - at);
     sf_units_pad(out, INDENT);

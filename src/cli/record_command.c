@@ -23,10 +23,10 @@
 
 enum { PROFILE_MAX = 64 << 20, ARENA_LEN = 512 << 20, WIDTH = 100, PATH_CAP = 4096 };
 
-/* In the order of the library: the first that is queried for goes to the file as it was named. */
+/* In the order of the library: the first requested kind is written to the named file itself. */
 enum { CPU, WALL, HEAP, MUTEX, BLOCK, KINDS };
 static const struct kind {
-    const char *word;  /* for the library, and in the names of further files */
+    const char *word;  /* name for the library, and in the names of additional files */
     const char *shown; /* the sample type that is drawn */
     const char *title;
     const char *nothing;
@@ -40,12 +40,12 @@ static const struct kind {
 
 struct record {
     const char *out;    /* NULL: draw it */
-    const char *server; /* NULL: keep it here */
+    const char *server; /* NULL: do not upload */
     uint64_t rate, heap_rate;
     bool is_on[KINDS];
     char library[SF_LIBRARY_PATH_CAP];
-    char file[PATH_CAP]; /* pprof; "": it is only sent */
-    char said[PATH_CAP]; /* what the library says about what it sent; "": nothing is */
+    char file[PATH_CAP]; /* pprof; "": only uploaded */
+    char said[PATH_CAP]; /* file with the library's report about uploads; "": nothing is uploaded */
 };
 
 static enum sf_err record_command_draw(const struct kind *kind, sf_str bytes, struct sf_arena *a,
@@ -96,7 +96,7 @@ static enum sf_err record_command_show(const struct kind *kind, const char *path
         err = record_command_draw(kind, plain, &a, &text, why);
     if (!err && has_title)
         fprintf(stderr, "\n%s:\n", kind->title);
-    if (!err) /* beside the program's own output, not in it */
+    if (!err) /* on stderr: standard output belongs to the program */
         sf_terminal_write(STDERR_FILENO, sf_buf_str(&text));
     sf_arena_done(&a);
     sf_inflate_free(z);
@@ -106,7 +106,7 @@ static enum sf_err record_command_show(const struct kind *kind, const char *path
     return err;
 }
 
-/* "dir/out.pb.gz" and "heap" make "dir/out-heap.pb.gz", as the library does. */
+/* Combines "dir/out.pb.gz" and "heap" to "dir/out-heap.pb.gz", as the library does. */
 static void record_command_name_file(char out[PATH_CAP], const char *path, const char *word)
 {
     const char *name = strrchr(path, '/'), *dot = strchr(name ? name : path, '.');
@@ -156,7 +156,7 @@ static void tell_file(const struct record *r, const struct kind *kind, const cha
         fprintf(stderr, "spanflame record: %s\n", why.text);
 }
 
-/* The library leaves a line that says what became of it. */
+/* Prints the library's report about its uploads. */
 static void record_command_tell_sent(const struct record *r)
 {
     struct sf_buf text = {0};
@@ -168,7 +168,7 @@ static void record_command_tell_sent(const struct record *r)
     sf_buf_done(&text);
 }
 
-/* As a shell says it. */
+/* Exit code as a shell uses it: command not found, or not executable. */
 static int not_started(enum sf_err err, const struct sf_why *why)
 {
     int code = sf_answer_fault("record", why);
@@ -186,15 +186,15 @@ static void tell_nothing(const struct sf_program *looked, const char *name)
     fprintf(stderr, "spanflame record: no profile was written: %s %s\n", name, why[looked->kind]);
 }
 
-/* The root of the file system, as glibc's loader writes it: it puts the program's folder for the
- * first word. musl's loader does not, finds nothing of that name, and passes over it: a child that
- * is linked with musl starts, which with a path that it could open it would not. */
+/* A path to the root of the file system that begins with $ORIGIN, which glibc's loader replaces by
+ * the program's folder. musl's loader does not: it finds no such file and ignores the entry, so a
+ * child process linked with musl still starts; with a path that it could open it would fail. */
 #define UP_4       "/../../../.."
 #define UP_16      UP_4 UP_4 UP_4 UP_4
 #define GLIBC_ROOT "$ORIGIN" UP_16 UP_16 UP_16 UP_16
 
-/* What the loader takes before the program's own libraries. One that it cannot load would end the
- * program, or have it print an error; a sanitizer's must be the very first. */
+/* The value of LD_PRELOAD. A library that the loader cannot load would end the program or make it
+ * print an error; a sanitizer's library must be the first. */
 static bool preload_for(const struct record *r, const struct sf_program *looked, char *out,
                         size_t cap)
 {
@@ -249,7 +249,7 @@ static int record(struct record *r, const char *const *program)
         each_file(r, remove_file);
     if (r->server)
         unlink(r->said);
-    return code; /* the program's own: a script must not notice us */
+    return code; /* the program's own exit code, so that scripts see no difference */
 }
 
 int sf_record_command_run(int argc, char **argv)
@@ -305,7 +305,7 @@ int sf_record_command_run(int argc, char **argv)
     bool has_folder;
     enum sf_args_result result;
 
-    for (int i = 1; i < n_own; i++) { /* behind "--" every word is the program's, however many */
+    for (int i = 1; i < n_own; i++) { /* every word after "--" belongs to the program */
         if (!strcmp(argv[i], "--"))
             n_own = i;
     }
@@ -346,7 +346,8 @@ int sf_record_command_run(int argc, char **argv)
     if (!n_kinds(&r))
         r.is_on[CPU] = true;
     if (r.file[0])
-        each_file(&r, remove_file); /* what is there afterwards is this run's */
+        each_file(&r, remove_file); /* remove old files, so that those found afterwards are from
+                                     * this run */
     code = record(&r, program);
     if (has_folder)
         rmdir(folder);

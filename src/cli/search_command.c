@@ -21,7 +21,7 @@
 #include "wire/time_text.h"
 
 enum {
-    ARENA_LEN = 1 << 30, /* address space only */
+    ARENA_LEN = 1 << 30, /* reserved address space, not memory in use */
     TIME_COLUMNS = 23,
     DURATION_COLUMNS = 10,
     COUNT_COLUMNS = 19, /* "12 matched of 4567" */
@@ -41,7 +41,7 @@ struct columns { /* of --select */
 
 struct layout {
     bool is_one_line;
-    size_t number, service, name; /* rows have no numbers: 0 */
+    size_t number, service, name; /* number: 0 when rows have no numbers */
 };
 
 static struct layout search_command_lay_out(size_t width, uint32_t n_columns, uint32_t n_numbers)
@@ -61,7 +61,8 @@ static struct layout search_command_lay_out(size_t width, uint32_t n_columns, ui
     return l;
 }
 
-/* Text from telemetry, cut and padded to `columns`, a blank of which stays free. */
+/* Appends text from telemetry, truncated and padded to `columns` with at least one blank at the
+ * end. */
 static void add_left(struct sf_buf *out, sf_str text, size_t columns)
 {
     size_t width = sf_units_text(out, text, columns - 1);
@@ -125,7 +126,7 @@ static void add_cells(struct sf_buf *out, const struct layout *l, const struct c
         if (row->cells[i].len == 0)
             continue;
         room = name.len + 12 < width ? name.len + 12 : width;
-        if (used + room + 2 > width) { /* the next one on a line of its own */
+        if (used + room + 2 > width) { /* continue on the next line */
             sf_buf_add_u8(out, '\n');
             sf_units_pad(out, l->number + 2);
             used = l->number + 2;
@@ -143,7 +144,7 @@ static void search_command_add_id(struct sf_buf *out, sf_str id, size_t columns)
     sf_units_pad(out, columns + 2 - width);
 }
 
-/* For the commands that take one of them. */
+/* Saves the rows for later commands. */
 static bool search_command_keep_rows(const struct sf_client *client,
                                      const struct sf_search_rows *rows, struct sf_arena *req)
 {
@@ -258,7 +259,7 @@ static void show_csv(const struct sf_search_rows *rows, const struct columns *c,
         const struct sf_search_row *row = &rows->list[i];
         sf_time_text_add(out, row->start_ns);
         if (sf_buf_ok(out))
-            out->p[out->len - 13] = 'T'; /* RFC 3339, so that --from takes it */
+            out->p[out->len - 13] = 'T'; /* RFC 3339, which --from accepts */
         sf_buf_print(out, "Z,%" PRIu64 ",%" PRIu64 ",", row->duration_ms, row->n_matched);
         search_command_add_field(out, row->root_service);
         sf_buf_add_u8(out, ',');
@@ -293,7 +294,7 @@ static const char *search_command_read_times(const struct flags *f, struct sf_se
     return NULL;
 }
 
-/* The query with the attributes to show behind it. False: reported on stderr. */
+/* Appends a select() with the attributes to show. False: an error was printed. */
 static bool add_select(const struct flags *f, struct sf_buf *text, struct sf_arena *req,
                        const struct sf_query **query, struct columns *out)
 {

@@ -38,11 +38,11 @@ struct reader {
     const struct sf_query_attr *columns;
     uint32_t n_columns;
     struct sf_arena *req;
-    struct sf_buf text; /* of the value in hand */
+    struct sf_buf text; /* text of the current value */
     bool is_full;
 };
 
-struct span_values { /* fields that are no attributes */
+struct span_values { /* fields of a span that are not attributes */
     sf_str name, id;
     uint64_t duration_ns;
     bool has_duration;
@@ -55,7 +55,7 @@ static bool search_rows_keep(struct reader *r, sf_str text, sf_str *out)
     return !r->is_full;
 }
 
-/* Different values of a trace's spans stand behind each other in one cell. */
+/* Appends different values of a trace's spans to one cell. */
 static void add_to_cell(struct reader *r, sf_str *cell, sf_str val)
 {
     sf_str rest = *cell, part, joined;
@@ -100,7 +100,7 @@ static void search_rows_read_list(struct reader *r)
     sf_buf_add_u8(&r->text, ']');
 }
 
-/* An OTLP value as text behind what r->text holds. Lists in lists are only hinted at. */
+/* Appends an OTLP value as text to r->text. Nested lists are abbreviated. */
 static void search_rows_read_value(struct reader *r, bool is_inner)
 {
     struct sf_json *j = &r->j;
@@ -242,7 +242,7 @@ static void read_sets(struct reader *r, struct sf_search_row *row)
         search_rows_read_set(r, row);
 }
 
-/* What every trace has: no span carries it as an attribute. */
+/* Fills columns with fields of the trace, which no span has as attributes. */
 static void add_trace_fields(struct reader *r, struct sf_search_row *row)
 {
     for (uint32_t i = 0; i < r->n_columns; i++) {

@@ -159,7 +159,7 @@ static bool series_command_read_series(struct sf_json *j, struct drawing *d)
     sf_str key, kept;
     bool is_ok = values != NULL;
     for (uint32_t i = 0; is_ok && i < d->chart.n_steps; i++)
-        values[i] = NAN; /* no profile is not the same as one of nothing */
+        values[i] = NAN; /* no profile: unknown, not zero */
     if (is_ok && sf_json_object(j)) {
         while (sf_json_key(j, &key)) {
             if (sf_str_eq(key, SF_STR("labels")))
@@ -204,7 +204,7 @@ static enum sf_err series_command_read_answer(sf_str body, struct drawing *d, st
                  : sf_fail(why, SF_ERR_NOMEM, "no memory");
 }
 
-/* CPU time by the second is cores in use; other times and bytes stay what they are. */
+/* CPU time per second is shown as cores in use; other times and bytes keep their unit. */
 static void series_command_set_unit(struct drawing *d, const struct sf_profile_type *type,
                                     struct sf_buf *out)
 {
@@ -220,7 +220,8 @@ static void series_command_set_unit(struct drawing *d, const struct sf_profile_t
                  is_cpu ? "in cores" : "per step", step_s);
 }
 
-/* Whole steps, the last of which may reach beyond the range: nothing at its end is left out. */
+/* Uses whole steps; the last may extend beyond the range, so that nothing at its end is left
+ * out. */
 static enum sf_err set_steps(const struct asked *a, struct sf_querier_question *q,
                              int64_t *out_step_ns, struct sf_why *why)
 {

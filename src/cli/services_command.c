@@ -28,7 +28,7 @@ static void services_command_add_cell(struct sf_buf *out, struct sf_buf *cell, s
     sf_buf_reset(cell);
 }
 
-/* From a sketch: wrong by less than a fifth. Of no requests there are none. */
+/* From a sketch: the error is less than a fifth. Blank without requests. */
 static void add_quantile(struct sf_buf *out, struct sf_buf *cell, const struct row *r, uint64_t ns)
 {
     sf_buf_add_str(cell, r->rate > 0 ? SF_STR(SF_ESTIMATE_MARK) : SF_STR("-"));
@@ -63,15 +63,15 @@ static void services_command_add_row(struct sf_buf *out, const struct row *r, si
     sf_buf_done(&cell);
 }
 
-struct table { /* what is being written */
+struct table { /* the table being written */
     struct sf_buf *out;
     size_t name_columns;
     bool has_operations, has_color;
     uint32_t n_services;
 };
 
-/* One service or operation; the rows of its operations wait in `below` until its own row is out.
- * `requests` gets the figures of the spans by which requests enter it. */
+/* Reads one service or operation. Rows of its operations are collected in `below` until its own row
+ * is written. `requests` gets the figures of its entry spans. */
 static void services_command_read_entry(struct sf_json *j, const struct table *t, size_t indent,
                                         struct row *r, struct row *requests, struct sf_buf *below)
 {

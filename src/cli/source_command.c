@@ -12,7 +12,7 @@
 #include "wire/json_write.h"
 
 enum { CONTEXT = 4 };
-#define MAX_SOURCE_LEN ((size_t)16 << 20) /* of a source file */
+#define MAX_SOURCE_LEN ((size_t)16 << 20) /* maximum length of a source file */
 
 struct asked {
     struct sf_profile_flags profile;
@@ -32,8 +32,8 @@ static bool source_command_read_path(const char *path, struct sf_buf *out)
     return is_read && out->len > 0;
 }
 
-/* As the profile has it; below --root also by its last folders, longest first: what was built
- * elsewhere lies in another place here. */
+/* Opens the path as in the profile; below --root also its last parts, the longest first, because
+ * the program may have been built in another folder. */
 static bool read_source(const struct asked *a, sf_str file, struct sf_buf *out)
 {
     char path[4096];
@@ -148,7 +148,7 @@ static int source_command_ask(struct asked *a)
     }
     sf_ask_param(&path, "type", a->profile.type);
     sf_buf_add_u8(&path, 0);
-    a->profile.type = NULL; /* the answer has but one */
+    a->profile.type = NULL; /* the answer has only one type */
     a->profile.is_path = true;
     const char *word = sf_buf_ok(&path) ? (char *)path.p : "/";
     int code = sf_profile_source_show("source", &word, &a->profile, 1, source_command_show, a);

@@ -29,7 +29,7 @@ static int status(struct asked *a)
     return sf_ask_and_print("store", &a->client, a->output, &path);
 }
 
-/* Exit code 1 when something is missing: for a cron job or a pipeline. */
+/* Exit code 1 when data is missing, for use in cron jobs and pipelines. */
 static int verify(struct asked *a)
 {
     struct sf_buf path = {0}, answer = {0};
@@ -76,7 +76,8 @@ static enum sf_err store_command_read_password(const char *path, struct sf_buf *
     return sf_buf_ok(out) ? SF_OK : sf_no_memory(why, "a password");
 }
 
-/* Says what a shard has, and which statements are missing; runs them unless it is a dry run. */
+/* Prints the schema version of a shard and the missing statements; runs them unless it is a dry
+ * run. */
 static enum sf_err migrate_shard(const struct asked *a, const struct sf_remote_address *address,
                                  uint32_t i, const char *password, struct sf_buf *out,
                                  struct sf_why *why)

@@ -31,7 +31,7 @@ static void symbols_command_make_path(const char *id, struct sf_buf *out)
 
 /* ---- lines of text ---- */
 
-struct shown { /* one file, as the server says it */
+struct shown { /* one file in the server's answer */
     sf_str id, kind, note, changed;
     uint64_t size;
     bool has_names, has_lines;
@@ -106,7 +106,7 @@ static enum sf_err symbols_command_show_answer(const struct asked *a, const stru
     return err;
 }
 
-/* A .dwp file has no build id: it belongs to the program that it is called after. */
+/* A .dwp file has no build id: it belongs to the program with the same base name. */
 static enum sf_err symbols_command_find_program(const char *path, struct sf_symbol_info *io,
                                                 struct sf_why *why)
 {
@@ -154,7 +154,7 @@ static enum sf_err upload_one(const struct asked *a, const char *file_path, stru
     return err;
 }
 
-/* All of them, though one is refused; the first fault is the command's. */
+/* Uploads all files, also after one was refused; returns the first error. */
 static enum sf_err symbols_command_upload(const struct asked *a, struct sf_buf *out,
                                           struct sf_why *why)
 {
@@ -283,7 +283,7 @@ int sf_symbols_command_run(int argc, char **argv)
     else
         return sf_answer_usage("symbols",
                                "specify an action: upload FILE..., list or delete BUILD-ID...");
-    if (err && out.len) { /* what was done before the fault */
+    if (err && out.len) { /* print the files uploaded before the error */
         (void)sf_answer_write(&out);
         return sf_answer_fault("symbols", &why);
     }

@@ -20,7 +20,7 @@ enum { ARENA_LEN = 256 << 20 };
 struct page {
     struct sf_buf *out;
     size_t columns;
-    size_t used; /* columns of the line in hand */
+    size_t used; /* columns used in the current line */
     uint32_t n;
 };
 
@@ -134,7 +134,7 @@ struct asked {
     uint64_t limit;
 };
 
-/* Anything but an attribute is refused here, before a server is queried. */
+/* Checks that the name is an attribute, before the server is asked. */
 static bool check_name(const char *name)
 {
     struct sf_query_attr attr;

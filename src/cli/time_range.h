@@ -1,4 +1,4 @@
-/* time_range.h - the time a query is about: --since, or --from and --until. */
+/* time_range.h - the time range of a query: --since, or --from and --until. */
 #pragma once
 #include "cli/args.h"
 
@@ -15,6 +15,6 @@ struct sf_time_range {
         "until", SF_FLAG_STR, &(range).until, "TIME", until_help                                 \
     }
 
-/* The hour before now when nothing was given. Returns what is wrong, or NULL. */
+/* Default: the last hour. Returns an error message, or NULL. */
 const char *sf_time_range_read(const struct sf_time_range *range, int64_t now_ns,
                                int64_t *out_from_ns, int64_t *out_until_ns);

@@ -21,7 +21,7 @@ struct asked {
     bool is_tree, is_json;
     double min_share;
     enum sf_top_by rows_by;
-    const char *query; /* of a server: its spans */
+    const char *query; /* spans of a server to merge */
     const char *span, *trace;
     int64_t since_ns;
 };
@@ -94,7 +94,7 @@ static enum sf_err top_command_show(void *arg, struct sf_profile_source *s, stru
     return err;
 }
 
-/* The server merges; the rest is as with a file of that profile. */
+/* The server merges the profiles; the rest is as for a file. */
 static int top_command_show_answer(struct asked *a)
 {
     struct sf_buf path = {0};
@@ -113,7 +113,7 @@ static int top_command_show_answer(struct asked *a)
     }
     sf_ask_param(&path, "type", a->profile.type);
     sf_buf_add_u8(&path, 0);
-    a->profile.type = NULL; /* the answer has but one */
+    a->profile.type = NULL; /* the answer has only one type */
     a->profile.is_path = true;
     word = sf_buf_ok(&path) ? (char *)path.p : "/";
     code = sf_profile_source_show("top", &word, &a->profile, 1, top_command_show, a);

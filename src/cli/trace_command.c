@@ -21,7 +21,7 @@
 #include "render/waterfall.h"
 #include "wire/pb.h"
 
-enum { ARENA_LEN = 1 << 30 }; /* address space only: what a trace needs is touched */
+enum { ARENA_LEN = 1 << 30 }; /* reserved address space; a trace uses only a part */
 
 /* ---- order: parents before children, siblings by start ---- */
 
@@ -83,7 +83,7 @@ static bool make_order(const struct sf_span_tree *t, struct sf_arena *req, struc
             stack[n_stack++] = nodes[i - 1].place;
         }
     }
-    return n_rows == n; /* parents are without loops, so every span is reached */
+    return n_rows == n; /* the tree has no cycles, so every span is reached */
 }
 
 static int compare_marks(const void *a, const void *b)
@@ -94,7 +94,7 @@ static int compare_marks(const void *a, const void *b)
     return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
 }
 
-/* For the commands that take one of them. */
+/* Saves the rows for later commands. */
 static bool trace_command_keep_rows(const struct sf_client *client,
                                     const struct sf_waterfall_row *rows, uint32_t n,
                                     struct sf_arena *req)
@@ -345,7 +345,7 @@ int sf_trace_command_run(int argc, char **argv)
     shown = query ? NULL : args.words[0];
     if (query)
         code = find_newest(&client, query, &req, &shown);
-    else /* without such a row it is an id */
+    else /* not a row number: an id */
         (void)sf_last_list_read(shown, &client, &req, &shown, &span, &why);
     if (!code)
         code = trace_command_show(&client, shown, form);

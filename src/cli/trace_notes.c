@@ -1,4 +1,4 @@
-/* trace_notes.c - what is written behind the spans of a waterfall. */
+/* trace_notes.c - the notes after the spans of a waterfall. */
 #include "cli/trace_notes.h"
 
 #include <math.h>
@@ -14,9 +14,9 @@ struct hot {
     int64_t line;
     int64_t value;
     double share;
-    int64_t n_few;       /* samples, too few for the rest */
-    int64_t n_estimated; /* samples that may be the span's */
-    bool is_below;       /* with the span's children */
+    int64_t n_few;       /* number of samples if too few for a time and share */
+    int64_t n_estimated; /* samples that may belong to the span */
+    bool is_below;       /* in the span's children too */
 };
 
 static void read_hot(struct sf_json *j, struct hot *hot)
@@ -42,7 +42,7 @@ static void read_hot(struct sf_json *j, struct hot *hot)
     }
 }
 
-/* "  order_service.c:160": the folder has no space in a line. */
+/* Appends "  order_service.c:160", without the folder, which would be too long. */
 static void trace_notes_add_place(struct sf_buf *text, const struct hot *hot)
 {
     size_t at = hot->file.len;
@@ -135,7 +135,7 @@ bool sf_trace_notes_read(sf_str body, struct sf_arena *req, struct sf_trace_note
     if (sf_json_object(&j)) {
         while (has_room && sf_json_key(&j, &key)) {
             if (sf_str_eq(key, SF_STR("hotUnit")))
-                unit = sf_json_str(&j); /* written before the spans */
+                unit = sf_json_str(&j); /* comes before the spans in the answer */
             else if (sf_str_eq(key, SF_STR("note")))
                 notes.left_out = sf_json_str(&j);
             else if (sf_str_eq(key, SF_STR("spans")))

@@ -1,5 +1,5 @@
-/* trace_notes.h - what is written behind the spans of a waterfall: the function each was mostly in.
- */
+/* trace_notes.h - the notes after the spans of a waterfall: the function in which each spent most
+ * time. */
 #pragma once
 #include "base/arena.h"
 #include "cli/client.h"
@@ -13,15 +13,16 @@ struct sf_trace_note {
 struct sf_trace_notes {
     struct sf_trace_note *list; /* by span */
     uint32_t n, cap;
-    bool has_estimates; /* a note begins with "~" */
-    sf_str left_out;    /* what they were not made from, or why there are none; empty: nothing */
+    bool has_estimates; /* some notes begin with "~" */
+    sf_str left_out;    /* why samples are missing from the notes, or why there are none; empty:
+                         * nothing is missing */
 };
 
-/* Asks the server. One that does not know them (a Tempo, an older server) leaves them empty: the
- * waterfall is worth showing without them. In `req`. */
+/* Asks the server. With a server that does not support this (Tempo, an older version) there are no
+ * notes, and the waterfall is shown without. In `req`. */
 void sf_trace_notes_ask(const struct sf_client *client, const char *id, struct sf_arena *req,
                         struct sf_trace_notes *out);
 /* Empty: none. */
 sf_str sf_trace_notes_find(const struct sf_trace_notes *notes, sf_span_id span);
-/* The notes of an answer's body. False: it is not one, or `req` is full. */
+/* Reads the notes from an answer's body. False: not such an answer, or `req` is full. */
 bool sf_trace_notes_read(sf_str body, struct sf_arena *req, struct sf_trace_notes *out);

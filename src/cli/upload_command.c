@@ -28,7 +28,7 @@ struct asked {
     struct sf_buf path;
 };
 
-struct taken { /* what the server says it has */
+struct taken { /* counts in the server's answer */
     uint64_t n_profiles, n_series, n_samples, n_dropped;
 };
 
@@ -62,7 +62,7 @@ static void show_progress(void *arg, uint64_t sent_len, __attribute__((unused)) 
 
 /* ---- pieces ---- */
 
-/* As many whole chunks of a recording as fit one request; all of anything else. */
+/* As many whole chunks of a JFR recording as fit in one request; all of any other file. */
 static size_t piece_len(sf_str rest)
 {
     size_t len = 0;
@@ -172,7 +172,7 @@ static enum sf_err upload_command_upload(const struct asked *a, const char *word
         is_unknown = true;
     else if (!err)
         err = upload_command_send(a, word, sf_buf_str(&bytes), &taken, &inner);
-    /* The server's sentence, which names it and its status, would be cut. */
+    /* Use a message of our own: the server's, with its URL and status, would be truncated. */
     if ((err == SF_ERR_INPUT || err == SF_ERR_UNSUPPORTED) && !a->format &&
         !sf_str_starts(sf_buf_str(&bytes), SF_STR("\x1f\x8b")) &&
         !sf_str_starts(sf_buf_str(&bytes), SF_STR("\x28\xb5\x2f\xfd")))
@@ -264,7 +264,7 @@ int sf_upload_command_run(int argc, char **argv)
     err = upload_command_make_path(&a) ? SF_OK : sf_fail(&why, SF_ERR_NOMEM, "no memory");
     for (size_t i = 0; !err && i < args.n_words; i++) {
         err = upload_command_upload(&a, args.words[i], &out, &why);
-        if (!err && sf_answer_write(&out)) /* each file is stated when it is done */
+        if (!err && sf_answer_write(&out)) /* each file is reported when it is done */
             err = sf_fail(&why, SF_ERR_IO, "standard output was closed");
         out = (struct sf_buf){0};
     }

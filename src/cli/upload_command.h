@@ -1,4 +1,4 @@
-/* upload_command.h - `spanflame upload`: profile files into a server. */
+/* upload_command.h - `spanflame upload`: sends profile files to a server. */
 #pragma once
 
 int sf_upload_command_run(int argc, char **argv);
