@@ -1,7 +1,7 @@
-/* gateway - the shop's front: an order, its stock, one answer.
+/* gateway - the shop's entry service: takes an order, asks for its price and stock, and answers.
  *
  * Planted here, with its switch:
- *   allocation  assembleResponse copies every word of the answer into memory of its own */
+ *   allocation  assembleResponse copies every word of the answer into a separate allocation */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static int check_out(const struct shop_request *request, char answer[SHOP_ANSWER
     status = shop_call("order-service", "POST", "/orders", request->order, order);
     if (status == 200)
         status = shop_call("inventory", "GET", "/stock", request->order, answer);
-    /* Nice to have: an order is an order without it. */
+    /* Optional: an order succeeds without it. */
     if (status == 200 && getenv("SHOP_RECOMMEND_PORT") && request->order % SUGGEST_EVERY == 0)
         (void)shop_call("recommend", "GET", "/suggest", request->order, answer);
     if (status == 200) {

@@ -1,4 +1,4 @@
-/* inventory - is it in stock?
+/* inventory - answers whether an item is in stock.
  *
  * Planted here, each with its switch:
  *   lock      the stock table's lock is held half of the time by a thread that counts boxes
@@ -18,7 +18,7 @@ static pthread_mutex_t stock_lock = PTHREAD_MUTEX_INITIALIZER;
 static long stock[64];
 static char database_path[512];
 static __thread sqlite3 *database;
-static pthread_key_t closes; /* a thread's connection when the thread ends */
+static pthread_key_t closes; /* closes a thread's connection when the thread ends */
 
 /* ---- the lock ---- */
 
@@ -46,7 +46,7 @@ static APART void reserveStock(long order)
     sf_span span = sf_span_start("inventory.reserve");
     uint64_t asked = shop_now_us();
     pthread_mutex_lock(&stock_lock);
-    /* What it waited by its own watch: the ledger's lock part has to say the same. */
+    /* The measured wait; the lock part of the span's time breakdown must match it. */
     sf_span_set_int(span, "shop.lock_wait_us", (int64_t)(shop_now_us() - asked));
     stock[(size_t)order % 64]--;
     pthread_mutex_unlock(&stock_lock);

@@ -1,8 +1,8 @@
-/* order-service - totals an order, slowly.
+/* order-service - calculates the total of an order, slowly.
  *
  * Planted here, each with its switch:
- *   regex       checkPriceRules: a backtracking matcher meets the text it is worst at
- *   json        loadDiscountRules: the same rules are parsed again for every order
+ *   regex       checkPriceRules: a backtracking matcher on a text that is the worst case for it
+ *   json        loadDiscountRules: parses the same rules again for every order
  *   serialiser  formatResponse: every append walks the whole answer to find its end
  *   regression  evaluateRules: since commit def456 each rule is evaluated three times over */
 #include <ctype.h>
@@ -32,8 +32,8 @@ static bool is_def456;
 
 /* ---- checkPriceRules: backtracking ---- */
 
-/* "x*" takes as much as it can, then returns one at a time and tries everything after it again.
- * Four stars and no match: the work grows with the fourth power of the text. */
+/* "x*" first takes as many characters as possible, then gives them back one by one and tries the
+ * rest again. With four stars and no match the work grows with the fourth power of the length. */
 static APART bool regexMatch(const char *rule, const char *text)
 {
     if (!*rule)
@@ -138,7 +138,7 @@ static APART void jsonParse(const char *text, struct rules *r)
 
 static APART void loadDiscountRules(struct rules *r)
 {
-    *r = parsed_once; /* and that would do */
+    *r = parsed_once; /* which is sufficient */
     if (!shop_has("json"))
         return;
     for (uint64_t end = cpu_budget_us(JSON_US); cpu_is_left(end);) {

@@ -1,4 +1,4 @@
-/* pricing - what things cost.
+/* pricing - answers the price of an item.
  *
  * Planted here, each with its switch:
  *   n+1     attributes are loaded one by one, each under a span of its own
@@ -54,7 +54,7 @@ static APART double roundTwice(double value)
     return value;
 }
 
-/* Every rate there ever was, one after the other, before the one that holds. */
+/* Applies every rate that was ever valid before the current one. */
 static APART double applyLegacyTax(double price)
 {
     for (uint64_t end = cpu_budget_us(LEGACY_US); cpu_is_left(end);) {
@@ -73,7 +73,7 @@ static APART double applyTax(double price)
 
 /* ---- keepQuote: memory that only grows ---- */
 
-/* A demo may run for a day: at 256 MB all of it is freed, and the leak starts over. */
+/* A demo may run for a day: at 256 MB all is freed and the leak starts again. */
 enum { QUOTE_LEN = 32768, MAX_QUOTES = 8192 };
 
 static pthread_mutex_t quotes_lock = PTHREAD_MUTEX_INITIALIZER; /* guards both */

@@ -29,8 +29,8 @@ static struct {
 
 /* ---- switches ---- */
 
-/* The parent's file: records of 16 bytes, a name filled up with zeros, then '1' or '0' in the last
- * byte, which the parent changes while we run. Mapped once; a examine it is a examine memory. */
+/* The parent's file: records of 16 bytes, a name padded with zeros and '1' or '0' in the last byte,
+ * which the parent changes at any time. Mapped once: checking a switch only reads memory. */
 enum { SWITCH_LEN = 16, MAX_SWITCHES = 64 };
 
 static const volatile char *map_switches(size_t *out_n)
@@ -52,7 +52,7 @@ static const volatile char *map_switches(size_t *out_n)
 
 static struct {
     pthread_once_t once;
-    const volatile char *list; /* NULL: there is no file, $SHOP_OFF says it */
+    const volatile char *list; /* NULL: there is no file; $SHOP_OFF is used */
     size_t n;
 } switches = {.once = PTHREAD_ONCE_INIT};
 
@@ -83,7 +83,7 @@ bool shop_has(const char *problem)
         return has_by_environment(problem);
     for (size_t i = 0; i < switches.n; i++) {
         const volatile char *one = switches.list + i * SWITCH_LEN;
-        /* The names never change. */
+        /* The names never change, so they need not be read as volatile. */
         if (!strncmp((const char *)(uintptr_t)one, problem, SWITCH_LEN - 1))
             return one[SWITCH_LEN - 1] == '1';
     }
@@ -132,7 +132,7 @@ int shop_call(const char *service, const char *method, const char *path, long or
                    "Content-Length: 0\r\nConnection: close\r\n\r\n",
                    method, path, order, traceparent);
     asked = shop_now_us();
-    /* A version that ends takes connections with it that it has not seen: these requests are
+    /* When a version ends, connections that it has not accepted yet are lost: these requests are
      * repeated. */
     for (int i = 0; i < 2 && status < 0; i++) {
         fd = shop_http_connect(port);
@@ -144,7 +144,7 @@ int shop_call(const char *service, const char *method, const char *path, long or
             sscanf(answer, "HTTP/1.%*d %d", &status);
         close(fd);
     }
-    /* What it waited by its own watch, as for the lock in inventory.c. */
+    /* The measured wait, for comparison with the profile, as for the lock in inventory.c. */
     sf_span_set_int(span, "shop.answer_wait_us", (int64_t)(shop_now_us() - asked));
     if (status > 0)
         sf_span_set_int(span, "http.response.status_code", status);
@@ -248,7 +248,7 @@ int shop_serve(const char *service, const struct shop_route *routes, size_t n_ro
         perror(service);
         return 1;
     }
-    /* The workers inherit the mask: only this thread hears that it is over. */
+    /* Worker threads inherit the mask: only this thread receives SIGTERM. */
     sigemptyset(&ends);
     sigaddset(&ends, SIGTERM);
     sigaddset(&ends, SIGINT);
@@ -263,8 +263,8 @@ int shop_serve(const char *service, const struct shop_route *routes, size_t n_ro
         pthread_detach(worker);
     }
     sigwait(&ends, &which);
-    /* What was taken is answered; who comes now finds the next one on this port, if there is one.
-     */
+    /* Accepted requests are answered; new connections go to the next version on this port, if there
+     * is one. */
     atomic_store(&shop.is_over, true);
     shutdown(shop.listener, SHUT_RD);
     for (int ms = 0; ms < 3000 && atomic_load(&shop.n_busy); ms += 10)

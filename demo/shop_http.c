@@ -67,7 +67,7 @@ static int on_loopback(uint16_t port, int (*join)(int, const struct sockaddr *, 
     if (fd < 0)
         return -1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-    if (join == bind) /* a new version starts beside the old one, then the old one ends */
+    if (join == bind) /* a new version starts while the old one still runs, then the old one ends */
         setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof(yes));
     if (join(fd, (const struct sockaddr *)&at, sizeof(at))) {
         close(fd);

@@ -1,4 +1,4 @@
-/* shop_http.h - the bytes of HTTP/1.1, as little of it as a shop on loopback needs. */
+/* shop_http.h - a minimal HTTP/1.1 for services on loopback. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -6,8 +6,8 @@
 
 enum { SHOP_HEAD_CAP = 4096 };
 
-/* Reads until the blank line (and the body after it, as far as it came along). False: no request.
- */
+/* Reads until the blank line (and as much of the body as was received with it). False: no
+ * request. */
 bool shop_http_read(int fd, char *out, size_t cap);
 /* The value of a header, terminated; false: it is not there or too long. */
 bool shop_http_header(const char *head, const char *name, char *out, size_t cap);

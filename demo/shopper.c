@@ -1,6 +1,7 @@
-/* shopper - buys at a gentle, steady rate until SIGTERM, then says how it went.
+/* shopper - sends orders at a steady rate until SIGTERM, then prints a summary.
  *
- * $SHOP_GATEWAY_PORT: where. $SHOP_RATE: orders a second. $SHOP_SEED: the number of the first. */
+ * $SHOP_GATEWAY_PORT: where. $SHOP_RATE: orders per second. $SHOP_SEED: number of the first order.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -37,8 +38,8 @@ static bool buy(long order)
     return is_good;
 }
 
-/* People do not come by the clock; and what comes in step with the clock that samples a program is
- * always sampled at the same place. */
+/* Random pauses, because requests at a fixed interval could be in step with a profiler's clock and
+ * always be sampled at the same place. */
 static uint64_t next_pause_us(uint64_t *random)
 {
     uint64_t mean_us = (uint64_t)(1e6 * N_BUYERS / rate);
@@ -56,7 +57,7 @@ static void *keep_buying(void *arg)
             shop_sleep_us(due - now < 100000 ? due - now : 100000);
             continue;
         }
-        due = now > due + 1000000 ? now : due + next_pause_us(&random); /* far behind: start over */
+        due = now > due + 1000000 ? now : due + next_pause_us(&random); /* late: start over */
         atomic_fetch_add(buy(atomic_fetch_add(&next_order, 1)) ? &n_bought : &n_failed, 1);
     }
     return NULL;

@@ -7,13 +7,13 @@
  *
  * A span is a number, not memory: 0 is not a span, and a number whose span has ended is harmless
  * everywhere. Every call may be made from any thread, keeps errno, never waits for the server and
- * never fails loudly: what cannot be kept is dropped and counted. One span belongs to one thread at
- * a time; handing its number to another thread is how it moves. Texts are copied; NULL texts and
- * keys are ignored. Called inside a signal handler that interrupted another call of this library, a
- * call does nothing and counts itself.
+ * never aborts: data that cannot be kept is dropped and counted. Only one thread at a time may use
+ * a span; another thread may continue with its number. Texts are copied; NULL texts and keys are
+ * ignored. Called inside a signal handler that interrupted another call of this library, a call
+ * does nothing and counts itself.
  *
- * Settings come from the environment variables every OpenTelemetry SDK reads (docs/c-library.md).
- */
+ * Settings come from the environment variables every OpenTelemetry SDK reads
+ * (docs/c-library.md). */
 #ifndef SPANFLAME_H
 #define SPANFLAME_H
 
@@ -35,28 +35,31 @@ extern "C" {
 /* --- the library --- */
 
 /* Overrides the environment variable `name` for this library, as if it had been set to `val` (NULL:
- * as if unset). Before sf_start. 0, or -1 when it is too late or there are too many. */
+ * as if unset). To be called before sf_start. Returns 0, or -1 when it is too late or there are too
+ * many. */
 SF_API int sf_set(const char *name, const char *val);
-/* Reads the settings and begins; `service` NULL means OTEL_SERVICE_NAME. Threads are started only
- * when there is something to collect or to send. 0, or -1: sf_problem says why. Starting twice is
- * fine. */
+/* Reads the settings and starts the library; `service` NULL means OTEL_SERVICE_NAME. Threads are
+ * started only when there is data to collect or to send. Returns 0, or -1: sf_problem says why.
+ * Starting twice is fine. */
 SF_API int sf_start(const char *service);
-/* Sends what is queued, waiting at most that long. 0 when all was sent or refused permanently. */
+/* Sends queued data, waiting at most that long. Returns 0 when all was sent or refused
+ * permanently. */
 SF_API int sf_flush(unsigned timeout_ms);
-/* Flushes and ends; called by itself when the program exits (at most 3 s then). */
+/* Flushes and stops; called automatically when the program exits (at most 3 s then). */
 SF_API void sf_stop(void);
-/* The last thing that went wrong, in words; "" when nothing did. Copies at most `cap` bytes with
- * the terminator, returns the whole length. */
+/* The last problem as text; "" if there was none. Copies at most `cap` bytes including the
+ * terminator, returns the whole length. */
 SF_API size_t sf_problem(char *out, size_t cap);
 
 typedef struct sf_counters {
-    uint64_t size; /* set it to sizeof(sf_counters): older programs stay readable */
+    uint64_t size; /* set to sizeof(sf_counters), so that programs built with an older header keep
+                    * working */
     uint64_t spans_started;
     uint64_t spans_unsampled;
     uint64_t spans_queued;  /* ended, sampled and put into the outbox */
     uint64_t spans_sent;    /* acknowledged by the server */
     uint64_t spans_dropped; /* the outbox was full, or the library had stopped */
-    uint64_t spans_refused; /* by the server, permanently */
+    uint64_t spans_refused; /* refused by the server, permanently */
     uint64_t spans_lost;    /* given up after the last retry or at exit */
     uint64_t spans_nested;  /* calls from a signal handler inside another call */
     uint64_t attrs_dropped; /* attributes, events and links over a limit */
@@ -64,17 +67,18 @@ typedef struct sf_counters {
     uint64_t requests_failed;
     uint64_t bytes_sent;   /* bodies as sent */
     uint64_t outbox_bytes; /* waiting now */
-    uint64_t memory_bytes; /* held by the library now */
+    uint64_t memory_bytes; /* memory used by the library now */
     uint64_t samples_taken;
     uint64_t samples_dropped;  /* a ring was full */
     uint64_t profiles_sent;    /* acknowledged; one per kind, value and window */
     uint64_t profiles_dropped; /* the outbox was full, or no memory */
-    uint64_t profiles_refused; /* by the server, permanently */
+    uint64_t profiles_refused; /* refused by the server, permanently */
     uint64_t profiles_lost;    /* given up after the last retry or at exit */
-    uint64_t profiling_paused; /* times: the host was overloaded, or the server requested it */
+    uint64_t profiling_paused; /* number of times: the host was overloaded, or the server requested
+                                * it */
     uint64_t profiling_paused_ms;
-    uint64_t cpu_rate_hz;      /* CPU samples a second in effect; 0: none are taken */
-    uint64_t profiling_cpu_ns; /* CPU time of profiling itself, as measured */
+    uint64_t cpu_rate_hz;      /* current CPU samples per second; 0: none */
+    uint64_t profiling_cpu_ns; /* CPU time used by profiling, as measured */
 } sf_counters;
 SF_API void sf_counters_read(sf_counters *out);
 
@@ -94,7 +98,7 @@ typedef enum sf_status { SF_STATUS_UNSET = 0, SF_STATUS_OK = 1, SF_STATUS_ERROR 
 
 enum { SF_TRACESTATE_CAP = 513, SF_TRACEPARENT_CAP = 56 };
 
-/* Where a span stands, in a form that can leave the process. */
+/* The identity of a span, which can be sent to other processes. */
 typedef struct sf_context {
     uint8_t trace_id[16]; /* all zero: no context */
     uint8_t span_id[8];
@@ -105,14 +109,14 @@ typedef struct sf_context {
 
 enum {
     SF_SPAN_DETACHED = 1, /* does not become the active span of this thread */
-    SF_SPAN_ROOT = 2      /* begins a trace of its own, whatever is active */
+    SF_SPAN_ROOT = 2      /* starts a new trace, regardless of the active span */
 };
 
-/* Whether samples name the spans of a request (profiling.conditional.share). */
+/* Whether samples carry the span ids of a request (profiling.conditional.share). */
 typedef enum sf_span_profile {
-    SF_SPAN_PROFILE_AUTO = 0, /* as the settings say, by trace id and outcome */
+    SF_SPAN_PROFILE_AUTO = 0, /* as configured, by trace id and outcome */
     SF_SPAN_PROFILE_ALWAYS = 1,
-    SF_SPAN_PROFILE_NEVER = 2 /* they count without names */
+    SF_SPAN_PROFILE_NEVER = 2 /* samples are counted without span ids */
 } sf_span_profile;
 
 typedef struct sf_span_options {
@@ -120,22 +124,23 @@ typedef struct sf_span_options {
     sf_kind kind; /* 0: internal */
     unsigned flags;
     sf_span parent;           /* 0: the active span */
-    const sf_context *remote; /* NULL, or the parent that came from elsewhere */
+    const sf_context *remote; /* NULL, or the context of a parent in another process */
     uint64_t start_unix_ns;   /* 0: now */
-    sf_span_profile profile;  /* of a request's first span here; those below it follow */
+    sf_span_profile profile;  /* for the first span of a request in this process; its children
+                               * inherit it */
 } sf_span_options;
-/* What a request requests: ALWAYS when its header baggage ("profile=1, ...") reports it, or when
- * the text is "1" or "true", as a header of its own would say; else AUTO. NULL is fine. */
+/* Whether a request asks to be profiled: ALWAYS when its header baggage contains "profile=1", or
+ * when the text is "1" or "true" (the value of a separate header); else AUTO. NULL is fine. */
 SF_API sf_span_profile sf_profile_asked(const char *header);
 
-/* A child of the active span, which becomes active on this thread until it ends. */
+/* Starts a child of the active span; it is the active span of this thread until it ends. */
 SF_API sf_span sf_span_start(const char *name);
 SF_API sf_span sf_span_start_with(const char *name, const sf_span_options *options);
-/* Ends it and gives it to the exporter. If it is active here, the span it was started under becomes
- * active again. Any thread may end a span. */
+/* Ends a span and queues it for sending. If it is active in this thread, its previous active span
+ * becomes active again. Any thread may end a span. */
 SF_API void sf_span_end(sf_span s);
 SF_API void sf_span_end_at(sf_span s, uint64_t end_unix_ns);
-SF_API int sf_span_is_recording(sf_span s); /* 0: attributes would go nowhere */
+SF_API int sf_span_is_recording(sf_span s); /* 0: attributes would be ignored */
 
 SF_API void sf_span_set_name(sf_span s, const char *name);
 SF_API void sf_span_set_str(sf_span s, const char *key, const char *val);
@@ -143,7 +148,7 @@ SF_API void sf_span_set_strn(sf_span s, const char *key, const char *val, size_t
 SF_API void sf_span_set_int(sf_span s, const char *key, int64_t val);
 SF_API void sf_span_set_double(sf_span s, const char *key, double val);
 SF_API void sf_span_set_bool(sf_span s, const char *key, int val);
-/* OK is final; a message is kept for ERROR only, and may be NULL. */
+/* OK is final; a message is kept for ERROR only; it may be NULL. */
 SF_API void sf_span_set_status(sf_span s, sf_status status, const char *message);
 
 typedef enum sf_attr_type { SF_ATTR_STR, SF_ATTR_INT, SF_ATTR_DOUBLE, SF_ATTR_BOOL } sf_attr_type;
@@ -164,26 +169,27 @@ SF_API void sf_span_link(sf_span s, const sf_context *to, const sf_attr *attrs, 
 /* --- the active span of this thread --- */
 
 SF_API sf_span sf_current(void); /* 0: none */
-/* Makes `s` active here and returns what was; give that back when the callback or job is done:
+/* Makes `s` the active span of this thread and returns the previous one; restore that when the
+ * callback or job is done:
  *     sf_span before = sf_activate(s);  ...  sf_activate(before);
  * Nothing is started or ended. */
 SF_API sf_span sf_activate(sf_span s);
 
 /* --- across processes (W3C trace context) --- */
 
-/* Where `s` stands (0: the active span). 0, or -1 when there is no such span. */
+/* The context of `s` (0: the active span). Returns 0, or -1 when there is no such span. */
 SF_API int sf_span_context(sf_span s, sf_context *out);
-/* Reads the two headers; `tracestate` may be NULL. 0, or -1 when traceparent is not valid. A bad
- * tracestate is left out. */
+/* Reads the two headers; `tracestate` may be NULL. Returns 0, or -1 when traceparent is invalid. An
+ * invalid tracestate is ignored. */
 SF_API int sf_context_parse(const char *traceparent, const char *tracestate, sf_context *out);
-/* Writes "00-<trace>-<span>-<flags>", terminated. 0, or -1 when there is no context. */
+/* Writes "00-<trace>-<span>-<flags>", terminated. Returns 0, or -1 when there is no context. */
 SF_API int sf_traceparent(const sf_context *context, char out[SF_TRACEPARENT_CAP]);
 
 /* --- for programs that trace with something else --- */
 
-/* Says what this thread is working on, for profilers in and outside the process. A few stores:
- * cheap enough for every span. Spans started here afterwards become its children, and when they
- * have ended it is what the thread works on again. */
+/* Sets the active span of this thread, for profilers in and outside the process. It takes a few
+ * stores, so it is cheap enough for every span. Spans started in this thread afterwards become its
+ * children, and when they have ended it is active again. */
 SF_API void sf_context_set(const uint8_t trace_id[16], const uint8_t span_id[8]);
 SF_API void sf_context_clear(void);
 
@@ -191,10 +197,10 @@ SF_API void sf_context_clear(void);
 
 typedef enum sf_profile_set {
     SF_PROFILE_CPU = 1,
-    SF_PROFILE_WALL = 2,   /* where threads are, running or waiting */
+    SF_PROFILE_WALL = 2,   /* stacks of all threads, running or waiting */
     SF_PROFILE_HEAP = 4,   /* allocated and in use, bytes and objects */
     SF_PROFILE_MUTEX = 8,  /* waits for locks */
-    SF_PROFILE_BLOCK = 16, /* waits for everything else, with the kind of wait */
+    SF_PROFILE_BLOCK = 16, /* all other waits, with the kind of wait */
     SF_PROFILE_THREADS = 32,
     SF_PROFILE_ALL = 63
 } sf_profile_set;
@@ -205,19 +211,19 @@ typedef enum sf_profile_set {
  * and no further profiler is on. */
 SF_API int sf_profiling_start(unsigned profiles);
 SF_API void sf_profiling_stop(unsigned profiles);
-SF_API unsigned sf_profiling(void); /* those that are on */
+SF_API unsigned sf_profiling(void); /* the profilers that are on */
 
-/* Samples which code runs, by the CPU time of each thread, until stop; then writes a pprof file,
- * every sample with its span and thread. `rate_hz` 0 is 100; at most 1000. No server and no
- * sf_start is needed. 0, or -1: sf_problem says why. */
+/* Samples the code that runs, by the CPU time of each thread, until stop; then writes a pprof file
+ * in which every sample has its span and thread. `rate_hz`: at most 1000; 0 means 100. Neither a
+ * server nor sf_start is needed. Returns 0, or -1: sf_problem says why. */
 SF_API int sf_cpu_profile_start(const char *path, unsigned rate_hz);
 SF_API int sf_cpu_profile_stop(void);
 
-/* Samples allocated and live memory by stack: one sample per `mean_bytes` allocated, on average
- * (0: 512 KiB), each with its span, thread and stack. Write puts a pprof file at `path`: allocated
- * since the start, and in use now, objects and bytes; any number of times while it runs. malloc's
- * calls must pass through the library: the shared one, or both archives in a program that is not
- * static itself. 0, or -1: sf_problem says why. */
+/* Samples allocated and live memory by stack: one sample per `mean_bytes` allocated, on average (0:
+ * 512 KiB), each with its span, thread and stack. Write writes a pprof file to `path`, any number
+ * of times: objects and bytes allocated since the start, and in use now. Calls of malloc must go
+ * through the library: link the shared library, or both archives in a program that is not static
+ * itself. Returns 0, or -1: sf_problem says why. */
 SF_API int sf_heap_profile_start(size_t mean_bytes);
 SF_API int sf_heap_profile_write(const char *path);
 SF_API int sf_heap_profile_stop(void);

@@ -1,13 +1,12 @@
-/* again.h - calls that the kernel does not take up again after a signal: sleeping, polling, waiting
- * with an end.
+/* again.h - restarts system calls that the kernel does not restart after a signal: sleeping,
+ * polling, waiting with a timeout.
  *
- * A CPU clock counts what a thread does inside the kernel, too. So now and then a sample falls into
- * the few microseconds in which such a call goes to sleep or has been woken for nothing, and its
- * signal would end the call: EINTR, which the program has not earned. The sampler's handler counts
- * when it finds a system call that was ended that way; when no other code's handler stood between,
- * the hook takes the call up for the time that is left. A signal of the program's that arrives
- * while the sampler's handler runs is handled without EINTR for the call: as if it had come a
- * microsecond before it. */
+ * A CPU clock also counts the time that a thread spends in the kernel. So a sampling signal may
+ * arrive in the few microseconds in which such a call goes to sleep or wakes up, and the call would
+ * fail with EINTR, which the program does not expect. The sampler's handler counts the calls it has
+ * interrupted; if no other handler ran in between, the hook restarts the call for the remaining
+ * time. A signal of the program's own that arrives while the sampler's handler runs does not give
+ * EINTR: as if it had come just before the call. */
 #pragma once
 #include <errno.h>
 #include <stdbool.h>
@@ -19,12 +18,12 @@
 #include "collect/sys/clock.h"
 
 struct sf_again {
-    uint64_t n_ended; /* calls that the sampler has ended in this thread */
-    int64_t end_ns;   /* when the time is over; 0: never, or no one waits for it */
-    int saved;        /* errno, for a call that succeeds */
+    uint64_t n_ended; /* calls of this thread that the sampler has interrupted */
+    int64_t end_ns;   /* when the call times out; 0: never, or nobody needs it */
+    int saved;        /* errno to restore when the call succeeds */
 };
 
-/* `ns` at most 0: the call has no end, or is over at once. */
+/* `ns` of 0 or less: the call has no timeout, or returns at once. */
 static inline struct sf_again sf_again_begin(int64_t ns)
 {
     struct sf_again a = {sf_cpu_samples_self.n_ended, 0, errno};
@@ -33,7 +32,7 @@ static inline struct sf_again sf_again_begin(int64_t ns)
     return a;
 }
 
-/* True: the sampler alone has ended the call; errno is what it was. */
+/* True: only the sampler has interrupted the call; errno is restored. */
 static inline bool sf_again_wants(struct sf_again *a)
 {
     if (__builtin_expect(a->n_ended == sf_cpu_samples_self.n_ended, 1))
@@ -63,7 +62,7 @@ static inline int64_t sf_again_ns_of(const struct timespec *t)
     return (int64_t)t->tv_sec * SF_NS_PER_S + t->tv_nsec;
 }
 
-/* Milliseconds as poll takes them, rounded up. */
+/* The remaining time in milliseconds for poll, rounded up. */
 static inline int sf_again_left_ms(const struct sf_again *a)
 {
     return (int)((sf_again_left_ns(a) + 999999) / SF_NS_PER_MS);

@@ -7,7 +7,7 @@
 
 uint64_t sf_block_least = SF_BLOCK_LEAST_NS;
 
-/* The name by which a linker is queried for the hooks' archive. */
+/* The symbol by which a linker pulls in the hooks from the archive. */
 __attribute__((visibility("hidden"), used)) const char sf_hooks = 1;
 
 static enum sf_wait block_hook_wait_of(int fd)
@@ -20,7 +20,7 @@ static enum sf_wait block_hook_wait_of(int fd)
                                                         : SF_WAIT_IO;
 }
 
-/* Not inline: it keeps the hooks small, and they keep their place in the stack. */
+/* Not inline: it keeps the hooks small, and their frames remain on the stack. */
 __attribute__((noinline)) void sf_blocked(uint64_t begin, enum sf_wait wait, int fd,
                                           const void *caller)
 {
@@ -38,7 +38,7 @@ static enum sf_err block_hook_begin(uint64_t period, struct sf_why *why)
     (void)why;
     sf_ticks_measure();
     sf_block_least = (uint64_t)(SF_BLOCK_LEAST_NS / sf_tick_rate.ns);
-    return SF_OK; /* the hooks look whether the kind is on */
+    return SF_OK; /* nothing to start: the hooks check whether the kind is on */
 }
 
 static void block_hook_end(void)

@@ -1,8 +1,10 @@
-/* block_hook.h - how a call that may block is stood before: two examines a cheap clock around it.
+/* block_hook.h - wrappers of calls that may block: each reads a cheap clock before and after the
+ * call.
  *
- * A call that is back within ten microseconds did some work and did not wait. What is longer is
- * time off the CPU (or nearly: a large read from the page cache is copying). Return values, errno,
- * interruptions and cancellation are those of the call itself: nothing is held across it. */
+ * A call that returns within ten microseconds did not wait. A longer one counts as time off the CPU
+ * (a large read from the page cache, which copies, is an exception). Return values, errno,
+ * interruptions and cancellation are those of the call itself: the wrapper holds no resources
+ * across it. */
 #pragma once
 #include "collect/hook/again.h"
 #include "collect/hook/next.h"
@@ -13,22 +15,23 @@ enum { SF_BLOCK_LEAST_NS = 10000 };
 
 extern uint64_t sf_block_least; /* that many ticks */
 
-/* Marks that blocking calls are intercepted. */
+/* Registers that blocking calls are intercepted. */
 void sf_block_hook_offer(void);
 
-/* A call that began at `begin` has waited. With SF_WAIT_IO, `fd` says for what. Keeps errno. */
+/* Records that a call which began at `begin` has waited. With SF_WAIT_IO, `fd` says for what. Keeps
+ * errno. */
 void sf_blocked(uint64_t begin, enum sf_wait wait, int fd, const void *caller);
 
 #define SF_BLOCKING(type, name, version, wait, fd, parameters, arguments) \
     SF_BLOCKING_BY(next_##name, type, name, version, wait, fd, parameters, arguments)
 
-/* The same by `again_NAME`, which follows: takes the call up again when the sampler has ended it.
- */
+/* The same, through a function `again_NAME` that the user defines: it restarts the call when the
+ * sampler has interrupted it. */
 #define SF_BLOCKING_AGAIN(type, name, version, wait, fd, parameters, arguments) \
     static type again_##name parameters;                                        \
     SF_BLOCKING_BY(again_##name, type, name, version, wait, fd, parameters, arguments)
 
-/* And where that is the same call once more. */
+/* The same, for calls that are restarted with the same arguments. */
 #define SF_BLOCKING_REPEATED(type, name, version, wait, fd, parameters, arguments)   \
     SF_BLOCKING_AGAIN(type, name, version, wait, fd, parameters, arguments)          \
     static type again_##name parameters                                              \
@@ -41,7 +44,8 @@ void sf_blocked(uint64_t begin, enum sf_wait wait, int fd, const void *caller);
         return result;                                                               \
     }
 
-/* The next one is found when the library is loaded; earlier calls find it themselves. */
+/* The next function is looked up when the library is loaded; earlier calls look it up
+ * themselves. */
 #define SF_BLOCKING_BY(by, type, name, version, wait, fd, parameters, arguments) \
     static type first_##name parameters;                                         \
     static type(*next_##name) parameters = first_##name;                         \

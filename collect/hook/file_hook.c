@@ -1,4 +1,5 @@
-/* Reading and writing, and making sure: files, pipes, terminals, and sockets used like files. */
+/* Wrappers for reading, writing and syncing: files, pipes, terminals, and sockets used like
+ * files. */
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/types.h>
@@ -38,7 +39,7 @@ SF_BLOCKING(int, fdatasync, V, SF_WAIT_DISK, -1, (int fd), (fd))
 SF_BLOCKING(int, msync, V, SF_WAIT_DISK, -1, (void *at, size_t n, int flags), (at, n, flags))
 SF_BLOCKING(int, syncfs, "GLIBC_2.14", SF_WAIT_DISK, -1, (int fd), (fd))
 
-/* What programs built with FORTIFY_SOURCE call instead. */
+/* Variants that programs built with FORTIFY_SOURCE call. */
 SF_BLOCKING(ssize_t, __read_chk, "GLIBC_2.4", SF_WAIT_IO, fd,
             (int fd, void *to, size_t n, size_t room), (fd, to, n, room))
 SF_BLOCKING(ssize_t, __pread_chk, "GLIBC_2.4", SF_WAIT_IO, fd,

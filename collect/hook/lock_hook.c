@@ -1,9 +1,9 @@
-/* pthread mutexes and read-write locks, standing before libc's.
+/* Wrappers of libc's pthread mutexes and read-write locks.
  *
- * Only a lock that is taken costs anything: its first word reports it (the layout of the public
- * headers), and is 0 in a free one. Then it is tried, and only when that fails is the wait timed. A
- * look that comes too early loses one wait, never a lock. Any result of try other than "busy" is
- * what lock would have returned: an owner that died, too many readers. */
+ * A free lock costs almost nothing: its first word (the layout of the public headers) is 0. If the
+ * lock is held, the wrapper calls trylock, and only when that fails it measures the wait. Reading
+ * the word too early only misses one wait. Any result of trylock other than EBUSY is returned,
+ * because lock would have returned the same: a dead owner, too many readers. */
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -73,17 +73,17 @@ static int first_wrlock(pthread_rwlock_t *l)
     return next.wrlock(l);
 }
 
-/* Whether waits are profiled, and whether the lock is held at the moment. In this order: a examine
- * a word that an unlock has just changed waits for that, 3 ns when a program does nothing in
- * between. A mutex's owner could be obtained for less, but he is cleared before the lock is free
- * and set after it is taken: a third of the waits for a tenth of a microsecond would be missed. */
+/* Whether waits are profiled and the lock is held now. In this order, because reading a word that
+ * an unlock has just written stalls for about 3 ns. Reading a mutex's owner would be cheaper, but
+ * the owner is cleared before the unlock and set after the lock: a third of the waits of 0.1 us
+ * would be missed. */
 static inline bool lock_hook_is_taken(const void *lock)
 {
     return sf_profiler_is_on(SF_SAMPLES_MUTEX) &&
            SF_RARELY(__atomic_load_n((const int *)lock, __ATOMIC_RELAXED) != 0);
 }
 
-/* A lock of either sort, and how it is waited for. */
+/* A lock of either kind, and how to try and wait for it. */
 struct lock {
     int (*try_it)(const struct lock *);
     int (*wait_for_it)(const struct lock *);
@@ -92,7 +92,8 @@ struct lock {
     const struct timespec *until;
 };
 
-/* Tries, then waits and says how long. Not inline: what a free lock costs has no space for it. */
+/* Tries the lock, then waits and records how long. Not inline: it keeps the path of a free lock
+ * small. */
 static __attribute__((noinline)) int lock_hook_wait_for(struct lock l, const void *caller)
 {
     int result = l.try_it(&l);
@@ -229,7 +230,7 @@ static enum sf_err lock_hook_begin(uint64_t period, struct sf_why *why)
 {
     (void)period;
     (void)why;
-    return SF_OK; /* the hooks look whether the kind is on */
+    return SF_OK; /* nothing to start: the hooks check whether the kind is on */
 }
 
 static void lock_hook_end(void)

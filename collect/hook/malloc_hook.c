@@ -1,13 +1,13 @@
-/* malloc and its family, standing before the program's own.
+/* Wrappers of malloc and its family.
  *
- * "Its own" is whatever the program would have called without us, requested with RTLD_NEXT: libc's,
- * jemalloc's, mimalloc's. An allocation costs one subtraction and one branch more; a free one test.
- * Sampled objects are requested with page alignment, by which a free recognises them. That is done
- * only with an aligned allocation of the very library that gave malloc: a library that replaces
- * malloc and free alone would be handed pointers of libc's.
+ * They call the allocator that the program would have used without them, found with RTLD_NEXT:
+ * libc's, jemalloc, mimalloc. An allocation costs one additional subtraction and branch; a free one
+ * test. Sampled objects are allocated with page alignment, by which free recognises them. The
+ * aligned allocation must come from the same library as malloc: otherwise a library that only
+ * replaces malloc and free would get pointers of libc.
  *
- * The loader allocates while it searches for the next malloc. Those few blocks come from pages of
- * ours and are never returned. */
+ * The loader allocates while it searches for the next malloc. Those few blocks come from a static
+ * buffer and are never reused. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
@@ -28,7 +28,7 @@ static void *first_aligned(size_t align, size_t len);
 static int first_posix_memalign(void **out, size_t align, size_t len);
 static void *first_valloc(size_t len);
 
-/* Until they are looked up: functions that do so. */
+/* Initially functions that look up the real ones. */
 static struct {
     void *(*alloc)(size_t);
     void *(*zeroed)(size_t, size_t);
@@ -38,7 +38,8 @@ static struct {
     void *(*aligned_alloc)(size_t, size_t);
     int (*posix_memalign)(void **, size_t, size_t);
     void *(*valloc)(size_t);
-    void *(*for_samples)(size_t align, size_t len); /* NULL: none of the same library */
+    void *(*for_samples)(size_t align, size_t len); /* aligned allocation of the same library as
+                                                     * malloc; NULL: none */
 } next = {first_alloc,   first_calloc,         first_realloc, first_free, first_aligned,
           first_aligned, first_posix_memalign, first_valloc,  NULL};
 
@@ -61,13 +62,13 @@ static void *boot_take(size_t len)
         errno = ENOMEM;
         return NULL;
     }
-    atomic_fetch_add(sf_heap_class(boot[at]), 1); /* so that its free is examined */
+    atomic_fetch_add(sf_heap_class(boot[at]), 1); /* so that free checks the block's address */
     return boot[at];
 }
 
-/* An allocator in the program itself, or in a library linked before ours, is found first: its
- * blocks never pass here, and what still does, where it does not cover the family, must reach it.
- */
+/* True: the program, or a library before this one, defines malloc, so its blocks do not pass
+ * through these hooks. Functions of the family that it does not define still come here and must be
+ * passed on to it. */
 static bool is_passed_by;
 
 static void *malloc_hook_library_of(void *function)
@@ -172,7 +173,7 @@ __attribute__((constructor(101))) static void malloc_hook_at_load(void)
 {
     malloc_hook_look_up();
     if (!SF_IS_CALLED(malloc) && !sf_next_is_there())
-        return; /* libc's, and no way to stand before it */
+        return; /* libc's malloc is used directly and cannot be wrapped */
     is_passed_by = !SF_IS_CALLED(malloc) || malloc_hook_library_of(dlsym(RTLD_DEFAULT, "malloc")) !=
                                                 malloc_hook_library_of(&next);
     if (is_passed_by)
@@ -183,10 +184,10 @@ __attribute__((constructor(101))) static void malloc_hook_at_load(void)
 
 /* ---- when the gap is used up ---- */
 
-/* A block at an address that a free can tell. Never a small one: libc keeps small blocks by size
- * and hands them out again at once. In time all that a program is given would lie at the beginning
- * of pages, where they are in each other's way in the first cache: 2 % of a program that allocates
- * 700,000 times a second. Larger ones go back to where they were cut from. */
+/* Allocates a block at an address that free recognises. Not for small blocks: libc caches them by
+ * size and reuses them at once, so with time all small blocks of a program would lie at the
+ * beginning of pages and compete for the same lines of the L1 cache: 2 % of a program that
+ * allocates 700,000 times a second. Larger blocks are merged with their neighbours when freed. */
 static void *take_marked(size_t align, size_t len)
 {
     enum { NOT_SMALL = 1100 };
@@ -200,7 +201,7 @@ static __attribute__((noinline)) void *sampled(size_t align, size_t len, const v
     void *p = NULL;
     if (next.for_samples)
         p = take_marked(align, len);
-    if (!p) /* none, or no space for the alignment */
+    if (!p) /* no aligned allocator, or no memory with that alignment */
         p = align ? next.memalign(align, len) : next.alloc(len);
     sf_heap_profiler_add(t, p, len, caller);
     return p;
@@ -238,7 +239,8 @@ static __attribute__((noinline)) void *slow_calloc(size_t n, size_t size, const 
     return p;
 }
 
-/* Moves a resized block to an address that can be followed; the largest ones have one anyway. */
+/* Moves a resized block to an address that free recognises; the largest ones have such an address
+ * anyway. */
 static void *move_to_mark(void *p, size_t len)
 {
     enum { MOST = 32 << 20 };
@@ -277,7 +279,8 @@ static __attribute__((noinline)) void *slow_realloc(void *p, size_t len, const v
     else
         is_wanted = sf_heap_profiler_wants(t, len);
     if (p && sf_heap_may_be_sampled(p))
-        sf_heap_profiler_take(p, &held); /* before another thread can be given its address */
+        sf_heap_profiler_take(p, &held); /* remove it before another thread can get the same
+                                          * address */
     resized = next.resize(p, len);
     if (!resized && len)
         sf_heap_profiler_put_back(&held);
@@ -298,7 +301,7 @@ static __attribute__((noinline)) void slow_free(void *p)
 
 /* ---- the family ---- */
 
-/* True: the allocation passes the point of the next sample. */
+/* True: the allocation reaches the next sampling point. */
 static inline bool malloc_hook_is_due(size_t len)
 {
     struct sf_hook_thread *t = &sf_hook_self;
@@ -343,7 +346,7 @@ SF_HOOK void *realloc(void *p, size_t len)
     return next.resize(p, len);
 }
 
-/* libc's comes back to realloc, other allocators have none: this one is every allocator's. */
+/* Implemented here through realloc: libc's calls realloc, and other allocators have none. */
 SF_HOOK void *reallocarray(void *p, size_t n, size_t size)
 {
     size_t len;
@@ -387,7 +390,7 @@ SF_HOOK int posix_memalign(void **out, size_t align, size_t len)
         sf_heap_profiler_wants(&sf_hook_self, len)) {
         int saved = errno;
         void *p = sampled(align, len, __builtin_return_address(0));
-        errno = saved; /* this one of the family does not set it */
+        errno = saved; /* restore errno: this function does not set it */
         if (p)
             *out = p;
         return p ? 0 : ENOMEM;

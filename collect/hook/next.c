@@ -9,7 +9,7 @@
 static void next_say(const char *text)
 {
     if (syscall(SYS_write, 2, text, strlen(text)) < 0)
-        return; /* there is no listener */
+        return; /* stderr is closed: nothing to do */
 }
 
 _Noreturn void sf_next_is_missing(const char *name)

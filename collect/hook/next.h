@@ -1,15 +1,17 @@
-/* next.h - the functions ours stand before: those the program would have called without us. */
+/* next.h - finds the function that a wrapper calls: the one the program would have called without
+ * the library. */
 #pragma once
 #include <stdbool.h>
 #include <string.h>
 
 #include "spanflame.h"
 
-/* What other names than the library's own are exported for: to be found first. */
+/* Exported although the name is not the library's own, so that the loader finds it before the
+ * original. */
 #define SF_HOOK SF_API __attribute__((used))
 
-/* The result of a call after which the hook still stands: its name shows in the stack. A call in
- * its last place would take its frame over. */
+/* Calls a function without a tail call, so that the hook's frame remains on the stack and its name
+ * appears there. */
 #define SF_STAY(call)                         \
     __extension__({                           \
         __typeof__(call) result_ = (call);    \
@@ -26,10 +28,11 @@
             memcpy(&(pointer), &found_, sizeof(found_)); \
     } while (0)
 
-/* Whether calls of `name` come to ours. The shared library cannot know: a sanitizer's function may
- * stand before ours and call it. In an archive the linker chose one for the whole program: ours are
- * weak there, so a program's own goes before, and in a program that libc itself is linked into, its
- * (nothing comes next then, and nothing could be passed on). SF_OWN comes after the function. */
+/* Whether calls of `name` reach the wrapper. The shared library assumes so: a sanitizer's function
+ * may come first and call it. In an archive the linker chose one function for the whole program:
+ * the wrappers are weak there, so a function of the program takes precedence, and in a static
+ * program that of libc (then there is no next function to call). SF_OWN comes after the
+ * function. */
 #ifdef SF_IN_ARCHIVE
 #if defined(__has_attribute) && __has_attribute(copy)
 #define SF_OWN(name) \
@@ -48,12 +51,12 @@
 #define SF_IS_CALLED(name) true
 #endif
 
-/* A call came to ours and there is nothing to pass it on to: archives of a static program in an
- * order that no program can work with. Says so and ends it. */
+/* Ends the program with a message: the wrapper was called and there is no next function, because a
+ * static program was linked with its archives in the wrong order. */
 _Noreturn void sf_next_is_missing(const char *name);
-/* False: libc is linked into the program itself. */
+/* False: libc is linked statically into the program. */
 bool sf_next_is_there(void);
-/* The next `name` after ours; NULL: there is none. Keeps errno. */
+/* The next definition of `name` after the wrapper; NULL: none. Keeps errno. */
 void *sf_next(const char *name);
-/* The one of that symbol version where libc has several; else as above. */
+/* The definition with that symbol version, where libc has several; else as above. */
 void *sf_next_version(const char *name, const char *version);

@@ -1,5 +1,5 @@
-/* Sleeping, and waiting for other threads and processes. pthread_cond_* has an old version in libc
- * for programs older than any of this: the new one is requested by name. */
+/* Wrappers for sleeping and for waiting for other threads and processes. libc has an old version of
+ * pthread_cond_* for very old programs, so the new version is looked up explicitly. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/file.h>

@@ -1,4 +1,4 @@
-/* Sockets, and waiting until one of many descriptors is ready. */
+/* Wrappers for sockets, and for waiting until one of many descriptors is ready. */
 #include <netdb.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 #define SF_BLOCKING_AGAIN_IN(...)    SF_BLOCKING_AGAIN(__VA_ARGS__)
 #define SF_BLOCKING_REPEATED_IN(...) SF_BLOCKING_REPEATED(__VA_ARGS__)
 
-/* Those that a receive timeout is set for are not taken up by the kernel. */
+/* The kernel does not restart these calls on sockets with a receive timeout. */
 SF_BLOCKING_REPEATED_IN(ssize_t, recv, V, NET, (int fd, void *to, size_t n, int flags),
                         (fd, to, n, flags))
 SF_BLOCKING_IN(ssize_t, send, V, NET, (int fd, const void *from, size_t n, int flags),
@@ -51,7 +51,7 @@ SF_BLOCKING_IN(int, getaddrinfo, V, NET,
                 const struct addrinfo *restrict hints, struct addrinfo **restrict out),
                (node, service, hints, out))
 
-/* A call that ends by its time: taken up for what is left of it. */
+/* A call with a timeout: restarted with the remaining time. */
 #define SF_AGAIN_MS(begin_ms, first, next)                                                 \
     struct sf_again again = sf_again_begin((int64_t)(begin_ms)*SF_NS_PER_MS);              \
     int result = first;                                                                    \
@@ -90,7 +90,7 @@ static int again_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *most
     SF_AGAIN_SPEC(most, next_ppoll(fds, n, most, mask), next_ppoll(fds, n, left, mask));
 }
 
-/* What is left of its time is in `most` when it returns. */
+/* On return, `most` contains the remaining time. */
 SF_BLOCKING_REPEATED_IN(int, select, V, MANY,
                         (int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict odd,
                          struct timeval *restrict most),
@@ -134,7 +134,7 @@ static int again_epoll_pwait2(int fd, struct epoll_event *out, int n, const stru
                   next_epoll_pwait2(fd, out, n, left, mask));
 }
 
-/* What programs built with FORTIFY_SOURCE call instead. */
+/* Variants that programs built with FORTIFY_SOURCE call. */
 SF_BLOCKING_REPEATED_IN(ssize_t, __recv_chk, "GLIBC_2.4", NET,
                         (int fd, void *to, size_t n, size_t room, int flags),
                         (fd, to, n, room, flags))

@@ -1,8 +1,8 @@
-/* pthread_create, so that a thread's CPU clock begins with the thread: the collecting thread
- * searches for new ones ten times a second, and many do not live that long. Threads made otherwise
- * (thrd_create, clone) are still found that way. The end of a thread is detected by a key's
- * destructor, which pthread_exit and cancellation run as well: in its second round, for the
- * program's own destructors run in the first, after ours, and cost time, too. */
+/* pthread_create, wrapped so that a thread's CPU clock starts with the thread: the collecting
+ * thread searches for new threads only ten times a second, and many live shorter. Threads made
+ * otherwise (thrd_create, clone) are still found that way. The end of a thread is detected by a
+ * key's destructor, which pthread_exit and cancellation run as well: in its second round, because
+ * the program's own destructors, which are to be profiled too, run in the first. */
 #include <errno.h>
 #include <pthread.h>
 
@@ -19,7 +19,7 @@ struct start {
 static int (*next_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 static pthread_key_t key;
 static bool has_key;
-static char is_last; /* its address: the round of destructors after the first */
+static char is_last; /* its address as the key's value marks the second round of destructors */
 
 static void at_end(void *value)
 {
@@ -30,10 +30,11 @@ static void at_end(void *value)
 __attribute__((constructor(101))) static void thread_hook_at_load(void)
 {
     SF_NEXT(next_create, "pthread_create");
-    has_key = !pthread_key_create(&key, at_end); /* an early one: setting it allocates nothing */
+    has_key = !pthread_key_create(&key, at_end); /* created early, so that setting it does not
+                                                  * allocate */
 }
 
-/* Its last call takes its frame over: stacks are those of the program. */
+/* Its last call is a tail call, so that stacks show only the program's functions. */
 static void *thread_hook_begin(void *p)
 {
     struct start s = *(struct start *)p;

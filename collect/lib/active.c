@@ -16,7 +16,7 @@ static void show_foreign(struct sf_thread_state *t)
 
 void sf_active_set(struct sf_thread_state *t, const struct sf_span_slot *slot)
 {
-    if (!slot && t->has_foreign) { /* the last span of ours is over, the other tracer's continues */
+    if (!slot && t->has_foreign) { /* our last span has ended; the other tracer's is still active */
         show_foreign(t);
         return;
     }
@@ -30,7 +30,8 @@ void sf_active_set(struct sf_thread_state *t, const struct sf_span_slot *slot)
     t->current = sf_span_pool_name(slot);
     sf_thread_show(t, slot->record);
     if (__builtin_expect(sf_span_pool_name(slot) != t->current, 0)) {
-        sf_thread_hide(t); /* ended while we looked: the record may be half another span's */
+        sf_thread_hide(t); /* the span ended while it was copied: the record may contain parts of
+                            * another */
         t->current = t->under = 0;
     }
 }

@@ -1,10 +1,10 @@
-/* active.h - which span a thread works on. */
+/* active.h - the active span of a thread. */
 #pragma once
 #include "collect/lib/span_pool.h"
 #include "collect/lib/thread.h"
 
-/* The active span's slot; one that another thread has ended gives way to the one under it, and the
- * record follows. NULL: none (a foreign context may be there all the same). */
+/* The slot of the active span. A span that another thread has ended is replaced by the one below
+ * it, and the thread's record is updated. NULL: none (there may be a context of another tracer). */
 struct sf_span_slot *sf_active_slot(struct sf_thread_state *t);
-/* Makes it active; NULL: nothing is. */
+/* Makes a span active; NULL: none is. */
 void sf_active_set(struct sf_thread_state *t, const struct sf_span_slot *slot);

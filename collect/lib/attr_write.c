@@ -59,7 +59,7 @@ void sf_attr_write_str(struct sf_buf *out, uint32_t field, sf_str key, sf_str va
     attr_write_end(out, mark, value_mark);
 }
 
-/* A number under the name of a secret: a PIN, the number of a card. */
+/* A number under the name of a secret: a PIN, a card number. */
 static bool hide_number(struct sf_buf *out, uint32_t field, sf_str key)
 {
     if (__builtin_expect(!sf_redact_key(key, true), 1))

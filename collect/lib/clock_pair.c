@@ -4,7 +4,7 @@
 
 #include "collect/sys/perf_clock.h"
 
-/* A rate from `least` to `most` times the one that was requested, as a period. */
+/* Draws a random rate from `least` to `most` times the requested one; returns the period. */
 static uint64_t clock_pair_draw(struct sf_gap_chance *chance, uint64_t period_ns, double least,
                                 double most)
 {
@@ -19,7 +19,7 @@ static uint64_t stands_for(const struct sf_clock_pair *p)
     return (uint64_t)(1 / rate);
 }
 
-/* The one it has continues when a new one is refused. */
+/* The old clock keeps running if a new one is refused. */
 static void clock_pair_replace(struct sf_clock_pair *p, unsigned which,
                                const struct sf_clock_aim *aim, uint64_t every_ns)
 {
@@ -48,7 +48,7 @@ uint64_t sf_clock_pair_vary(struct sf_clock_pair *p, const struct sf_clock_aim *
         bool was_alone = !p->clocks[1];
         clock_pair_replace(p, p->next, aim, clock_pair_draw(chance, aim->period_ns, 0.3, 0.7));
         p->next = !p->next;
-        if (was_alone && p->clocks[1]) /* the first one ran at the whole rate */
+        if (was_alone && p->clocks[1]) /* the first clock ran at the full rate */
             clock_pair_replace(p, 0, aim, clock_pair_draw(chance, aim->period_ns, 0.3, 0.7));
         return stands_for(p);
     }

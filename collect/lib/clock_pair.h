@@ -1,14 +1,15 @@
-/* clock_pair.h - perf's clocks over one thread, so drawn that its samples do not come evenly.
+/* clock_pair.h - one or two perf clocks of a thread with random periods, so that its samples are
+ * not evenly spaced.
  *
- * A program that works in step with an even clock shows the same place again and again. A period
- * cannot be changed from the handler without a descriptor and a system call, so two clocks of
- * different, random periods run side by side, each at about half the rate, and one of the two is
- * drawn again from time to time. A sample represents 1 / (sum of both rates), whichever clock it is
- * of: each clock samples a place in proportion to the time the thread spends there, so it does not
- * matter which one fired.
+ * A program whose work is periodic could be sampled at the same place again and again by an even
+ * clock. A period cannot be changed from the handler without a descriptor and a system call, so two
+ * clocks with different random periods run in parallel, each at about half the rate, and from time
+ * to time one of them gets a new random period. A sample represents 1 / (sum of both rates),
+ * whichever clock it is of: each clock samples a place in proportion to the time the thread spends
+ * there, so it does not matter which one fired.
  *
- * A clock makes a switch between threads 0.6 us dearer. A thread that switches often has one only,
- * drawn again as often; what it waits for puts it out of step anyway. */
+ * Each clock makes a context switch 0.6 us more expensive. A thread that switches often has only
+ * one, with a new period as often; its waits make the samples uneven anyway. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,9 +17,9 @@
 #include "collect/lib/gap.h"
 
 struct sf_clock_pair {
-    void *clocks[2]; /* [0] NULL: none at all; [1] NULL: one */
+    void *clocks[2]; /* [0] NULL: no clock; [1] NULL: one clock */
     uint64_t every_ns[2];
-    unsigned next; /* which one is drawn */
+    unsigned next; /* index of the clock that gets the next new period */
 };
 
 struct sf_clock_aim {
@@ -27,11 +28,12 @@ struct sf_clock_aim {
     uint64_t period_ns; /* requested */
 };
 
-/* Starts one clock. What a sample represents, ns; 0: refused. */
+/* Starts one clock. Returns the time that a sample represents, in ns; 0: refused. */
 uint64_t sf_clock_pair_start(struct sf_clock_pair *p, const struct sf_clock_aim *aim,
                              struct sf_gap_chance *chance);
-/* Draws one of them again; with `is_two` there are two from now on, else one. What a sample
- * represents then. Half a sample is lost: not too often. */
+/* Gives one of them a new period; with `is_two` there are two from now on, else one. Returns the
+ * time that a sample represents then. Half a sample is lost on average, so do not call it too
+ * often. */
 uint64_t sf_clock_pair_vary(struct sf_clock_pair *p, const struct sf_clock_aim *aim, bool is_two,
                             struct sf_gap_chance *chance);
 void sf_clock_pair_stop(struct sf_clock_pair *p);

@@ -9,7 +9,7 @@ enum { FILE_MAX = 1 << 20, DEPTH = 8, NAME_CAP = 128, VARS_MAX = 64 * 1024 };
 
 struct parse {
     struct sf_config_file *f;
-    char name[NAME_CAP]; /* of the section at hand: "SPANFLAME_PROFILING_CPU" */
+    char name[NAME_CAP]; /* name of the current section: "SPANFLAME_PROFILING_CPU" */
     uint32_t line;
     struct sf_why *why;
 };
@@ -19,7 +19,7 @@ static enum sf_err config_file_refuse(struct parse *p, const char *what)
     return sf_fail(p->why, SF_ERR_INPUT, "configuration, line %u: %s", p->line, what);
 }
 
-/* Appends "_KEY" to a name of `len` bytes; the new length, 0: not a key we could have. */
+/* Appends "_KEY" to a name of `len` bytes; returns the new length, 0: not a possible key. */
 static size_t name_add(struct parse *p, size_t len, sf_str key)
 {
     if (!key.len || len > NAME_CAP - 2 || key.len > NAME_CAP - 2 - len)
@@ -55,7 +55,7 @@ static void config_file_keep(struct parse *p, size_t len, sf_str val)
     sf_buf_add_u8(&p->f->vars, 0);
 }
 
-/* Where a comment begins: a '#' at the beginning or after a blank, outside quotes. */
+/* The line without a comment: '#' at the beginning or after a blank, outside quotes. */
 static sf_str without_comment(sf_str line)
 {
     char quote = 0;
@@ -107,7 +107,7 @@ static enum sf_err parse_braces(struct parse *p, size_t len, sf_str *rest, int d
 }
 
 struct level {
-    size_t indent, len; /* of its keys' lines; of the name above them */
+    size_t indent, len; /* indentation of its keys; length of the section's name */
 };
 
 static enum sf_err config_file_parse_line(struct parse *p, sf_str text, size_t len, size_t *out_len)
@@ -152,7 +152,7 @@ enum sf_err sf_config_file_parse(struct sf_config_file *f, sf_str text, struct s
         line = sf_str_trim(line);
         if (!line.len || sf_str_starts(line, SF_STR("---")))
             continue;
-        if (!indent) { /* a block of the file's own */
+        if (!indent) { /* a top-level key of the file */
             is_ours = sf_str_starts(line, SF_STR("profiling:"));
             depth = 0;
         }
@@ -196,7 +196,7 @@ enum sf_err sf_config_file_read(struct sf_config_file *f, const char *path, stru
     return err;
 }
 
-/* The last value given, followed by its line. */
+/* The last value of that name, followed by its line number. */
 static const char *config_file_find(const struct sf_config_file *f, const char *name, bool is_line)
 {
     const char *p = (const char *)f->vars.p, *found = NULL;

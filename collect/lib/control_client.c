@@ -20,8 +20,10 @@
 #include "collect/sys/clock.h"
 #include "collect/sys/guest_thread.h"
 
-#define WAIT_NS  (30 * SF_NS_PER_S)
-#define GRACE_NS (15 * SF_NS_PER_S) /* for an answer, beyond what the server waits */
+#define WAIT_NS (30 * SF_NS_PER_S)
+#define GRACE_NS                                                                 \
+    (15 * SF_NS_PER_S) /* time for an answer in addition to the server's waiting \
+                        * time */
 #define FLUSH_NS (10 * SF_NS_PER_S)
 
 static struct {
@@ -31,14 +33,14 @@ static struct {
     struct sf_notifier bell;
     const struct sf_settings *settings;
     char instance[130];
-    /* The thread's own. */
+    /* The fields below are used by the thread only. */
     struct sf_http_post http;
     struct sf_control_order doc;
-    char done[SF_CONTROL_VERSION_CAP]; /* the capture that was taken last */
+    char done[SF_CONTROL_VERSION_CAP]; /* id of the last capture that was taken */
     int64_t done_from_ns, done_until_ns;
     bool is_done_told;
-    int64_t capture_end_ns; /* monotonic; 0: none runs */
-    unsigned started;       /* kinds that run for its sake */
+    int64_t capture_end_ns; /* monotonic; 0: no capture is running */
+    unsigned started;       /* kinds started for the capture */
     uint64_t last_own_ns, last_process_ns;
     uint32_t cost; /* millionths of the process's CPU time */
     struct sf_control_pause pause;
@@ -56,7 +58,7 @@ static void control_client_add_param(struct sf_buf *b, const char *name, const c
     }
 }
 
-/* "/base/v1development/profiles" to "/base/api/v1/control"; for any other path there is no base. */
+/* "/base/v1development/profiles" to "/base/api/v1/control"; any other path has no base. */
 static void control_client_add_path(struct sf_buf *b)
 {
     static const char tail[] = "/v1development/profiles";
@@ -106,7 +108,7 @@ static void write_question(struct sf_buf *b, int64_t wait_ns)
 
 /* ---- obeying ---- */
 
-/* What the settings say, and over it what the server does. */
+/* Applies the configured conditions, overridden by the server's. */
 static void obey_conditions(void)
 {
     struct sf_profiling block = c.settings->profiling.block;
@@ -131,7 +133,7 @@ static void obey(void)
                                  .budget_per_10000 = c.doc.budget_per_10000};
     int64_t left_ms;
     if (c.doc.rates_until_ms) {
-        /* Independent of clock errors on either side: rates are raised for at most an hour. */
+        /* Limits the effect of wrong clocks: rates are raised for at most an hour. */
         left_ms = c.doc.rates_until_ms - sf_clock_unix_ns() / SF_NS_PER_MS;
         left_ms = left_ms < 0 ? 0 : left_ms > 3600000 ? 3600000 : left_ms;
         w.rates_until_ns = sf_clock_mono_ns() + left_ms * SF_NS_PER_MS + 1;
@@ -154,11 +156,11 @@ static void control_client_begin_capture(void)
     else if (missing)
         sf_profile_upload_exporter()->say(why.text);
     c.capture_end_ns = sf_clock_mono_ns() + (int64_t)c.doc.capture_s * SF_NS_PER_S;
-    c.done_from_ns = sf_clock_unix_ns(); /* a window begins with the change */
+    c.done_from_ns = sf_clock_unix_ns(); /* a new window begins with the change */
     obey();
 }
 
-/* The samples are at the server when this is reported. */
+/* Called when the samples have been sent; reports the end of the capture. */
 static void end_capture(void)
 {
     c.capture_end_ns = 0;
@@ -172,7 +174,7 @@ static void end_capture(void)
     c.is_done_told = false;
 }
 
-/* False: it is not understood. */
+/* False: the answer is not understood. */
 static bool control_client_take(const struct sf_answer *a)
 {
     struct sf_control_order d;
@@ -182,7 +184,7 @@ static bool control_client_take(const struct sf_answer *a)
         return false;
     }
     is_other = strcmp(d.capture, c.doc.capture) != 0;
-    if (c.capture_end_ns && is_other) { /* reverted: what there is so far is sent */
+    if (c.capture_end_ns && is_other) { /* the capture was cancelled: the samples so far are sent */
         end_capture();
     }
     c.doc = d;
@@ -195,7 +197,7 @@ static bool control_client_take(const struct sf_answer *a)
 
 /* ---- the thread ---- */
 
-/* How long to wait before the next question. */
+/* How long to wait before the next poll. */
 static int64_t pause_after(enum sf_err err, const struct sf_answer *a, bool is_understood,
                            int64_t took_ns)
 {
@@ -222,7 +224,7 @@ static void sleep_for(int64_t ns)
 
 static void control_client_run(void *arg)
 {
-    static struct sf_answer a; /* one thread; larger than its stack should hold */
+    static struct sf_answer a; /* used by one thread; too large for its stack */
     struct sf_buf path = {.max = 16384};
     (void)arg;
     sf_http_post_init(&c.http, &c.settings->profile_exporter.to,
@@ -239,8 +241,8 @@ static void control_client_run(void *arg)
         if (c.done[0] && !c.is_done_told)
             wait_ns = SF_NS_PER_S; /* the news first */
         if (!sf_governor_is_settled() && wait_ns > SF_NS_PER_S)
-            wait_ns =
-                SF_NS_PER_S; /* on a busy machine: what is in effect is stated a moment later */
+            wait_ns = SF_NS_PER_S; /* on a busy machine it may take effect, and be reported, a
+                                    * moment later */
         write_question(&path, wait_ns < SF_NS_PER_MS ? SF_NS_PER_MS : wait_ns);
         err = sf_buf_ok(&path) ? sf_http_post_get(&c.http, (const char *)path.p, c.doc.version,
                                                   sf_clock_mono_ns() + wait_ns + GRACE_NS, &a, &why)

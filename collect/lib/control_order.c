@@ -51,7 +51,7 @@ static bool take_condition(sf_str name, sf_str val, struct sf_control_order *d)
         d->has_conditions |= (uint64_t)1 << i;
         return !sf_profiling_keys_set(&d->conditions, &sf_profiling_keys[i], val, NULL);
     }
-    return true; /* of a later server */
+    return true; /* sent by a newer server: ignored */
 }
 
 static bool control_order_take_line(sf_str name, sf_str val, struct sf_control_order *d)

@@ -33,7 +33,7 @@ int64_t sf_control_pause(struct sf_control_pause *p, const struct sf_control_hea
     bool is_answer = (h->status == 200 && h->is_understood) || h->status == 304;
     if (is_answer) {
         *p = (struct sf_control_pause){0};
-        /* An immediate response without news: the server does not hold the poll open. */
+        /* An immediate answer without changes: the server does not hold the poll open. */
         bool is_at_once = h->status == 304 && h->took_ns < SF_NS_PER_S && !h->is_capturing;
         return half_by_chance(is_at_once ? 5 * SF_NS_PER_S : SF_NS_PER_S / 10, chance);
     }

@@ -22,20 +22,20 @@
 #define PRICE_AFTER_NS ((int64_t)1000000000)
 
 static struct {
-    atomic_bool is_on; /* handlers take samples */
+    atomic_bool is_on; /* handlers record samples */
     struct sf_profiled_threads threads;
     uint64_t period_ns;
-    int n_users; /* the collecting thread's: CPU and wall profiles */
+    int n_users; /* used by the collecting thread: CPU and wall profiles */
     struct sf_profiled_signals signals;
     bool has_timer_signal, is_perf_asked;
-    bool is_priced; /* what a signal takes was measured */
+    bool is_priced; /* the cost of a signal was measured */
     int64_t begin_ns;
-    struct sigaction before[2]; /* of the timers' signal, of perf's */
-    struct sf_why no_perf;      /* why timers are used */
+    struct sigaction before[2]; /* previous actions of the timer's and of perf's signal */
+    struct sf_why no_perf;      /* why timers are used instead of perf */
 } p;
 
-/* Its default action is to do nothing, so one that is on its way when the program execs, or when it
- * resets all signals, does no harm. A timer's signal is reverted by exec. */
+/* Its default action is to do nothing, so a pending one is harmless when the program execs or
+ * resets all signals. A pending signal of a timer is removed by exec. */
 #define PERF_SIGNAL SIGURG
 
 __thread struct sf_cpu_samples sf_cpu_samples_self;
@@ -45,7 +45,7 @@ __thread struct sf_cpu_samples sf_cpu_samples_self;
 static void cpu_profiler_take_sample(struct sf_profiled_thread *t, int overruns,
                                      const void *context)
 {
-    struct sf_raw_sample *s = &t->scratch; /* not on the stack: alternate ones are small */
+    struct sf_raw_sample *s = &t->scratch; /* not on the stack: alternate signal stacks are small */
     int64_t begin_ns = sf_clock_mono_ns();
     struct sf_walk_regs regs = sf_walk_regs_of(context);
     const struct sf_modules *m = sf_modules_enter();
@@ -74,9 +74,9 @@ static void cpu_profiler_take_sample(struct sf_profiled_thread *t, int overruns,
     sf_own_cost_add_signal(sf_clock_mono_ns() - begin_ns);
 }
 
-/* Not inside another signal handler that was due first: the thread is then at its first
- * instruction. What lies before the beginning of a page may not be there to be read: no call is
- * taken for ended there. */
+/* Whether the signal interrupted a system call. Not if another handler is to run first: then the
+ * thread is at the first instruction of that. The bytes before the beginning of a page may be
+ * unreadable, so there no call is assumed. */
 static bool has_ended_a_call(const void *context)
 {
     const ucontext_t *u = context;
@@ -125,8 +125,8 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 
 /* ---- the signal ---- */
 
-/* libc's, past the thread sanitizer, which keeps a signal back until its thread calls something: by
- * then the stack is another one. */
+/* Calls libc's sigaction directly, because the thread sanitizer's delays a signal until the
+ * thread's next call, when its stack has changed. */
 static int act_on(int sig, const struct sigaction *action, struct sigaction *before)
 {
 #ifdef SF_UNDER_TSAN
@@ -176,7 +176,7 @@ static bool take_timer_signal(struct sf_why *why)
     return p.has_timer_signal;
 }
 
-/* Asked once: what is allowed then may be forbidden later, and asking can be fatal by then. */
+/* Asked once: later a sandbox may forbid the call, and trying it could end the program. */
 static void ask_for_perf(void)
 {
     if (p.is_perf_asked)
@@ -201,7 +201,8 @@ static uint64_t cpu_profiler_drain(struct sf_profiled_thread *t, void *arg)
     while (sf_sample_ring_get(&t->ring, &s)) {
         ns += s.values[1];
         sf_profiler_add(&s);
-        if (sf_profiler_is_on(SF_SAMPLES_WALL)) { /* a thread that runs is somewhere, too */
+        if (sf_profiler_is_on(SF_SAMPLES_WALL)) { /* a running thread also counts for the wall-clock
+                                                   * profile */
             s.kind = SF_SAMPLES_WALL;
             s.wait = SF_WAIT_RUNNING;
             sf_profiler_add(&s);
@@ -213,8 +214,8 @@ static uint64_t cpu_profiler_drain(struct sf_profiled_thread *t, void *arg)
     return ns;
 }
 
-/* A program that takes a signal for itself keeps it: we move to another one, or from perf to
- * timers. One that resets signals (daemons do) loses nothing when we take it again. */
+/* If the program has installed a handler for our signal, we use another signal, or timers instead
+ * of perf. If it has reset signals (daemons do), we install our handler again. */
 static void mind_signals(void)
 {
     if (p.threads.has_perf && !cpu_profiler_is_ours(PERF_SIGNAL) &&
@@ -236,7 +237,7 @@ void sf_cpu_profiler_drain(void)
     sf_profiled_threads_drain(&p.threads, cpu_profiler_drain, NULL);
 }
 
-/* Once, and not in a program that is over in a moment. */
+/* Measures the cost of a signal, once, and not in a program that ends within a moment. */
 static void price_signals(int64_t now_ns)
 {
     struct sf_signal_ask ask = {.sig = p.threads.has_perf ? p.signals.perf : p.signals.timer,

@@ -12,14 +12,15 @@ _Static_assert((int)SF_FRAME_LINES_MAX >= (int)SF_SYMBOL_LINES_MAX, "every line 
 
 enum {
     PAGE = 4096,
-    NS_PER_INFLATED = 8, /* a byte of a compressed section */
-    NS_PER_WORK = 20     /* a step of the reader of debug information */
+    NS_PER_INFLATED = 8, /* cost of a byte of a compressed section */
+    NS_PER_WORK = 20     /* cost of a step of the debug information reader */
 };
 
-/* Kept between profiles. A thread that finds it in use creates a temporary one: no thread waits. */
+/* Kept between profiles. A thread that finds it in use creates a temporary one instead of
+ * waiting. */
 static struct sf_symbol_cache kept;
 static atomic_bool is_taken;
-static unsigned long long kept_subs; /* the loader's count of what was unloaded */
+static unsigned long long kept_subs; /* the loader's count of unloaded modules */
 
 void sf_frame_names_open(struct sf_frame_names *f, struct sf_symbol_budget *budget)
 {
@@ -28,7 +29,8 @@ void sf_frame_names_open(struct sf_frame_names *f, struct sf_symbol_budget *budg
     if (atomic_exchange(&is_taken, true))
         return;
     f->cache = &kept;
-    if (f->m && f->m->subs != kept_subs) { /* an address may be another module's now */
+    if (f->m && f->m->subs != kept_subs) { /* a module was unloaded: addresses may belong to another
+                                            * module now */
         sf_symbol_cache_done(&kept);
         kept_subs = f->m->subs;
     }
@@ -45,7 +47,7 @@ void sf_frame_names_close(struct sf_frame_names *f)
     sf_modules_leave();
 }
 
-/* Its memory may be half changed by a thread that is not here: it is left where it is. */
+/* Does not free it: a thread that does not exist in the child may have been changing it. */
 void sf_frame_names_after_fork(void)
 {
     if (atomic_load(&is_taken))
@@ -68,7 +70,7 @@ static void frame_names_sift(uint64_t *a, size_t root, size_t n)
     }
 }
 
-/* A heap sort: qsort may ask the program's malloc. */
+/* A heap sort, because qsort may call the program's malloc. */
 static void frame_names_sort(uint64_t *a, size_t n)
 {
     for (size_t i = n / 2; i-- > 0;)
@@ -83,7 +85,7 @@ static void frame_names_sort(uint64_t *a, size_t n)
 
 struct asking {
     struct sf_symbol_cache *cache;
-    const uint64_t *at; /* as the file counts */
+    const uint64_t *at; /* addresses relative to the file */
     uint64_t base;
 };
 
@@ -108,7 +110,7 @@ static void frame_names_take(void *arg, uint32_t query, const struct sf_symbol_l
         found->state = n > 1 || (n && last->file.len) ? SF_CACHED_WHOLE : SF_CACHED_BY_SYMBOL;
         if (n && last->code_len)
             sf_symbol_cache_add_function(a->cache, last->code_at + a->base, last->code_len);
-    } else { /* half of what was inlined would be another function */
+    } else { /* discard an incomplete list of inlined functions: it would name the wrong one */
         sf_symbol_cache_cut(a->cache, lines_at);
     }
 }
@@ -117,7 +119,7 @@ struct group { /* addresses in one module, sorted */
     const struct sf_module *m;
     uint64_t *at;
     size_t n;
-    uint32_t n_seen; /* how often they were met */
+    uint32_t n_seen; /* how often they occurred */
 };
 
 static void set_state(struct sf_frame_names *f, const struct group *g, enum sf_cached_state state)
@@ -130,7 +132,7 @@ static void set_state(struct sf_frame_names *f, const struct group *g, enum sf_c
     }
 }
 
-/* False: there is more to be obtained than `more` allows. */
+/* False: reading would cost more than `more` allows. */
 static bool frame_names_read_file(struct sf_frame_names *f, const struct group *g,
                                   const struct sf_debug_more *more)
 {
@@ -139,7 +141,7 @@ static bool frame_names_read_file(struct sf_frame_names *f, const struct group *
     bool is_cut = false;
     for (size_t i = 0; i < g->n; i++)
         g->at[i] -= m->base;
-    if (!strcmp(m->path, "[vdso]")) /* no file, but its image is whole pages of memory */
+    if (!strcmp(m->path, "[vdso]")) /* no file, but its image is readable memory */
         sf_module_symbols_find_in((sf_bytes){(const uint8_t *)m->base,
                                              (m->hi - m->base + PAGE - 1) & ~(size_t)(PAGE - 1)},
                                   g->at, (uint32_t)g->n, frame_names_take, &asking);
@@ -160,7 +162,7 @@ static uint64_t spent_since(struct sf_frame_names *f, uint64_t begin_ns)
     return ns;
 }
 
-/* With a budget no more than there is credit for; at its most all that a file may cost. */
+/* Reads lines as far as the budget allows; without a budget, up to the limit of a file. */
 static void read_lines(struct sf_frame_names *f, const struct group *g)
 {
     struct sf_symbol_price *price = sf_symbol_cache_price(f->cache, g->m->lo);
@@ -179,7 +181,7 @@ static void read_lines(struct sf_frame_names *f, const struct group *g)
         sf_symbol_budget_price_note(price, credit_ns, ns, !is_whole,
                                     f->budget ? f->budget->process_ns : 0);
     if (is_whole || !price || price->is_given_up)
-        set_state(f, g, SF_CACHED_WHOLE); /* nothing more is to be obtained */
+        set_state(f, g, SF_CACHED_WHOLE); /* nothing more can be found */
 }
 
 static void frame_names_read_names(struct sf_frame_names *f, const struct group *g)
@@ -194,7 +196,7 @@ static void frame_names_read_names(struct sf_frame_names *f, const struct group 
         price->names_ns = (int64_t)ns;
 }
 
-/* Names from functions that are known. Lists those that are in none. */
+/* Names addresses in known functions. Lists those that are in none. */
 static size_t name_from_known(struct sf_frame_names *f, const struct group *g, uint64_t *unknown)
 {
     size_t n = 0;
@@ -228,7 +230,7 @@ static void look_up_in(struct sf_frame_names *f, struct group *g, uint64_t n_see
         frame_names_read_names(f, g);
 }
 
-/* Addresses of which there may be more to know than is kept, each once. */
+/* The distinct addresses for which more may be found than is stored. */
 static uint64_t frame_names_find_fresh(struct sf_frame_names *f, const struct sf_profile_table *t,
                                        struct sf_buf *fresh)
 {
@@ -253,7 +255,7 @@ static uint64_t frame_names_find_fresh(struct sf_frame_names *f, const struct sf
     return n_seen;
 }
 
-/* The next module's, from `list` on. */
+/* The addresses of the next module, from `list` on. */
 static struct group next_group(struct sf_frame_names *f, uint64_t *list, size_t n)
 {
     struct group g = {.m = f->m ? sf_modules_find(f->m, list[0]) : NULL, .at = list, .n = 1};
@@ -267,7 +269,7 @@ static struct group next_group(struct sf_frame_names *f, uint64_t *list, size_t 
     return g;
 }
 
-/* Those that were met most often come first: the credit may not last for all. */
+/* The most frequent ones first: the budget may not suffice for all. */
 static void look_up_groups(struct sf_frame_names *f, struct group *groups, size_t n,
                            uint64_t n_seen)
 {

@@ -12,7 +12,7 @@ static struct sf_function_place *function_map_places(const struct sf_function_ma
     return (struct sf_function_place *)(void *)m->list.p;
 }
 
-/* The first that begins behind `at`. */
+/* The first one that begins after `at`. */
 static uint32_t first_behind(const struct sf_function_map *m, uint64_t at)
 {
     uint32_t lo = 0, hi = function_map_count(m);

@@ -1,5 +1,5 @@
-/* function_map.h - where functions lie whose names were read before: a further address in one of
- * them has its name without another look into the file. */
+/* function_map.h - address ranges of functions whose names are known: other addresses in them get
+ * the name without reading the file again. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,15 +8,15 @@
 
 struct sf_function_place {
     uint64_t lo, hi;
-    uint32_t line; /* the caller's number of its name */
+    uint32_t line; /* index of its name, assigned by the caller */
 };
 
-struct sf_function_map { /* a zeroed one is empty */
-    struct sf_buf list;  /* struct sf_function_place, sorted, none over another */
+struct sf_function_map { /* a zeroed struct is empty */
+    struct sf_buf list;  /* struct sf_function_place, sorted, without overlaps */
 };
 
 void sf_function_map_done(struct sf_function_map *m);
-/* One that overlaps with another is not kept: which of them an address belongs to is not clear. */
+/* A function that overlaps with another is not added: an address in both would be ambiguous. */
 void sf_function_map_add(struct sf_function_map *m, const struct sf_function_place *p);
-/* Lives until the next one is added. NULL: not known. */
+/* Valid until the next one is added. NULL: unknown. */
 const struct sf_function_place *sf_function_map_find(const struct sf_function_map *m, uint64_t at);

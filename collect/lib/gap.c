@@ -14,11 +14,11 @@ static uint64_t gap_mix(uint64_t v)
     return v ^ v >> 31;
 }
 
-/* splitmix64: one word of state, and any seed will do. */
+/* splitmix64: one word of state, any seed works. */
 uint64_t sf_gap_random(struct sf_gap_chance *c)
 {
     static atomic_uint_fast64_t n_seeded;
-    if (!c->state) /* distinct per thread; where and when it runs makes it differ per process */
+    if (!c->state) /* distinct per thread; address and time make it differ per process */
         c->state = gap_mix((uint64_t)sf_clock_mono_ns() ^ (uint64_t)(uintptr_t)c) +
                    atomic_fetch_add_explicit(&n_seeded, 0x632be59bd9b4e019u, memory_order_relaxed);
     c->state += 0x9e3779b97f4a7c15u;

@@ -16,18 +16,18 @@
 static struct {
     struct sf_profiling block;
     bool is_for_file;
-    struct sf_lock lock; /* guards what is left for the collecting thread */
+    struct sf_lock lock; /* guards settings stored for the collecting thread */
     struct sf_governor_wish left;
     uint64_t n_left; /* requests so far */
     atomic_uint_fast64_t n_applied;
     struct sf_notifier applied;
-    /* The collecting thread's own. */
+    /* The fields below are used by the collecting thread only. */
     struct sf_governor_wish wish;
     struct sf_load load;
     struct sf_load_reading last; /* time_ns 0: none yet */
     uint64_t last_own_ns;
     int64_t next_ns;
-    uint64_t base_hz; /* CPU and wall, before the load was examined */
+    uint64_t base_hz; /* CPU and wall rates before they are lowered because of load */
 } g;
 
 enum { MAX_SLOW = 256 }; /* threads whose requests are sampled more often at a time */
@@ -38,7 +38,7 @@ static uint32_t governor_share_of(double part, double whole)
     return share < 0 ? 0 : share > 10000 ? 10000 : (uint32_t)(share + 0.5);
 }
 
-/* What happened between two readings. */
+/* Differences between two readings. */
 static struct sf_load_seen governor_compare(const struct sf_load_reading *a,
                                             const struct sf_load_reading *b, uint64_t own_ns)
 {
@@ -61,8 +61,8 @@ uint32_t sf_governor_budget(void)
     return g.wish.has_budget ? g.wish.budget_per_10000 : g.block.adaptive_budget_per_10000;
 }
 
-/* What rates can change, against nine tenths of the budget: the reading of symbols continues at any
- * rate, on what samples leave of the budget, and on a tenth of it in any case. */
+/* Compares the cost that depends on the rate with nine tenths of the budget: reading symbols does
+ * not depend on it and may use what samples leave of the budget, and a tenth of it in any case. */
 static void governor_measure(int64_t now_ns)
 {
     struct sf_load_reading now;
@@ -76,7 +76,7 @@ static void governor_measure(int64_t now_ns)
     if (g.last.time_ns) {
         struct sf_profiling rules = g.block;
         rules.adaptive_budget_per_10000 = sf_governor_budget() - sf_governor_budget() / 10;
-        /* A thread that ends is counted twice for a moment. */
+        /* A thread that is ending is briefly counted twice. */
         seen = governor_compare(&g.last, &now, own_ns > g.last_own_ns ? own_ns - g.last_own_ns : 0);
         sf_load_rule_step(&g.load, &rules, &seen);
     }
@@ -84,7 +84,7 @@ static void governor_measure(int64_t now_ns)
     g.last_own_ns = own_ns;
 }
 
-/* The server's current settings; an expired rate counts as none. */
+/* The server's current settings; an expired rate is ignored. */
 static void take_wish(int64_t now_ns, uint64_t *number)
 {
     if (sf_lock_try(&g.lock)) {
@@ -109,14 +109,14 @@ static uint64_t period_of(uint64_t hz, double share)
     return (uint64_t)((double)SF_NS_PER_S / ((double)hz * share) + 0.5);
 }
 
-/* A profile that the program itself writes to a file has the rate it requested. */
+/* A profile that the program writes to a file itself keeps the rate it requested. */
 static bool governor_is_ours(void)
 {
     return g.is_for_file || sf_profiler_on_for(SF_FOR_SERVER);
 }
 
-/* Requests become slow at any time, and the load is measured once per interval. Changed settings of
- * the server require a turn. */
+/* Slow requests must be noticed soon, and the load is measured once per interval. Changed settings
+ * of the server need a turn, too. */
 static int64_t governor_spread_of(void)
 {
     if (sf_selection_escalates() || g.wish.capture_kinds)

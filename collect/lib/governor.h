@@ -1,8 +1,8 @@
-/* governor.h - how often the profilers sample, and whether at all, while they run: according to the
- * configuration, the load, and the server's settings.
+/* governor.h - decides whether and how often the profilers sample, from the configuration, the
+ * load, and the server's settings.
  *
- * Decides in the collecting thread, once per interval; the server's settings are stored here by the
- * thread that asks it and taken up on the next turn. */
+ * It decides in the collecting thread, once per interval; the polling thread stores the server's
+ * settings here, and the next turn applies them. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,25 +10,25 @@
 #include "base/profiling_keys.h"
 
 /* Once, before profilers start; `block` is copied. */
-/* `is_for_file`: it governs a recording to a file, too, and not only what the server gets. */
+/* `is_for_file`: also applies to a recording to a file, not only to profiles for the server. */
 void sf_governor_init(const struct sf_profiling *block, bool is_for_file);
-void sf_governor_after_fork(void); /* in the child: nothing was measured yet */
+void sf_governor_after_fork(void); /* in the child: discards the measurements */
 
-/* CPU samples per second in effect; 0: none are taken. Any thread, also in handlers. */
+/* The current number of CPU samples per second; 0: none. Any thread, also in handlers. */
 uint64_t sf_governor_rate(void);
 
-/* Of the process's CPU time, for profiling itself. The collecting thread's. */
+/* Share of the process's CPU time that profiling may use. For the collecting thread. */
 uint32_t sf_governor_budget(void);
 
-struct sf_governor_wish { /* of the server; zeroed: no settings */
+struct sf_governor_wish { /* settings from the server; zeroed: none */
     bool is_off;
-    uint64_t cpu_hz, wall_hz; /* 0: as the settings say */
-    int64_t rates_until_ns;   /* monotonic; 0: permanently */
+    uint64_t cpu_hz, wall_hz; /* 0: as configured */
+    int64_t rates_until_ns;   /* monotonic; 0: no end */
     bool has_budget;
     uint32_t budget_per_10000;
-    unsigned capture_kinds; /* bits; 0: no capture. It goes before the rates, and before off */
+    unsigned capture_kinds; /* bits; 0: no capture. A capture overrides rates and "off" */
     uint64_t capture_hz;
 };
-/* Waits until it is in effect, a second at most: no profiler may be on. */
+/* Waits until the settings are in effect, at most a second. No profiler may be on. */
 void sf_governor_wish_set(const struct sf_governor_wish *w);
-bool sf_governor_is_settled(void); /* the last request is in effect, or cannot be */
+bool sf_governor_is_settled(void); /* the last settings are in effect, or cannot be */

@@ -10,17 +10,18 @@
 #include "collect/lib/stack_table.h"
 #include "collect/sys/clock.h"
 
-/* Bytes after which a thread looks whether a profile was begun meanwhile. */
+/* Bytes after which a thread checks whether a profile was started. */
 enum { LOOK_AGAIN = 64 * 1024 };
 
 static struct {
-    unsigned n_users;                       /* the collecting thread's: alloc and in use */
-    atomic_uint generation;                 /* one more with every start; 0: never */
+    unsigned n_users;                       /* used by the collecting thread: alloc and in use */
+    atomic_uint generation;                 /* incremented with every start; 0: never started */
     atomic_uint_fast64_t mean;              /* 0: off */
-    _Atomic(struct sf_live_objects *) live; /* made once, kept permanently: frees come late */
+    _Atomic(struct sf_live_objects *) live; /* allocated once, never freed: objects may be freed
+                                             * late */
     _Atomic(struct sf_stack_table *) stacks;
-    atomic_uint_fast64_t unaligned; /* sampled, but at an address a free cannot tell */
-    /* What the objects in `live` represent; of objects, thousandths. */
+    atomic_uint_fast64_t unaligned; /* sampled objects at addresses that free does not recognise */
+    /* What the objects in `live` represent: bytes, and thousandths of objects. */
     atomic_int_fast64_t inuse_bytes, inuse_milli;
 } h;
 
@@ -42,12 +43,12 @@ bool sf_heap_profiler_wants(struct sf_hook_thread *t, size_t len)
         sf_hook_set_left(t, LOOK_AGAIN);
         return false;
     }
-    if (t->heap_generation != generation) { /* the first since this profile began */
+    if (t->heap_generation != generation) { /* the first allocation since this profile began */
         t->heap_generation = generation;
         sf_hook_set_left(t, sf_gap_draw(&t->chance, mean));
         memset(t->heap_missed, 0, sizeof(t->heap_missed));
         if (len < t->heap_left) {
-            sf_hook_set_left(t, t->heap_left - len); /* its bytes are counted already */
+            sf_hook_set_left(t, t->heap_left - len); /* its bytes are already counted */
             sf_hook_leave();
             return false;
         }
@@ -105,7 +106,7 @@ void sf_heap_profiler_add(struct sf_hook_thread *t, const void *p, size_t len, c
         double many = sf_gap_stands_for(len, mean);
         int64_t begin_ns = sf_clock_mono_ns();
         sf_sample_fill(&s, caller, false);
-        s.frames[0]--; /* the call, not what follows it */
+        s.frames[0]--; /* the address of the call instead of the return address */
         s.kind = SF_SAMPLES_ALLOC;
         s.wait = SF_WAIT_NONE;
         s.values[0] = sf_gap_whole(&t->chance, many);
@@ -114,7 +115,8 @@ void sf_heap_profiler_add(struct sf_hook_thread *t, const void *p, size_t len, c
         for (int i = 0; i < 2; i++)
             s.values[i] += t->heap_missed[i];
         memset(t->heap_missed, 0, sizeof(t->heap_missed));
-        if (!sf_sample_give(&s)) /* totals stay right: the next one carries it */
+        if (!sf_sample_give(&s)) /* dropped: the next sample carries its values, so that totals stay
+                                  * correct */
             memcpy(t->heap_missed, s.values, sizeof(t->heap_missed));
         sf_own_cost_add(sf_clock_mono_ns() - begin_ns);
     }
@@ -149,7 +151,7 @@ void sf_heap_profiler_put_back(const struct sf_heap_held *held)
 
 /* ---- in the collecting thread ---- */
 
-static const char *blind; /* set before there are threads */
+static const char *blind; /* set before threads exist */
 
 void sf_heap_profiler_set_blind(const char *why)
 {
@@ -193,7 +195,7 @@ static void on_live(const struct sf_live_object *o, void *arg)
 {
     struct each *e = arg;
     double many = sf_gap_stands_for(o->size, e->mean);
-    /* The same chance the requester: an object counts as many in every snapshot it is in. */
+    /* The same random number each time: an object has the same weight in every snapshot. */
     struct sf_gap_chance chance = {(uint64_t)o->time_ns ^ (uint64_t)o->thread << 40};
     e->s.n_frames = sf_stack_table_get(atomic_load(&h.stacks), o->stack, e->s.frames,
                                        SF_SAMPLE_FRAMES, &e->s.end);
@@ -222,8 +224,8 @@ const struct sf_profiler_source sf_heap_alloc_source = {.begin = heap_profiler_b
 const struct sf_profiler_source sf_heap_inuse_source = {
     .begin = heap_profiler_begin, .end = heap_profiler_end, .close = add_live};
 
-/* The forking thread's own hooks pass by while the lock is held: other libraries' fork handlers
- * allocate. */
+/* Hooks of the forking thread are disabled while the lock is held, because fork handlers of other
+ * libraries may allocate. */
 void sf_heap_profiler_before_fork(void)
 {
     sf_guest_is_at_work = true;

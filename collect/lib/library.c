@@ -35,8 +35,8 @@ enum { MAX_OVERRIDES = 32, EXIT_MS = 3000 };
 
 struct sf_library sf_library = {.epoch = 1};
 
-static struct sf_lock lock; /* guards start and stop, the overrides, the problem; held while the
-                             * settings are read; before the exporters' locks */
+static struct sf_lock lock; /* guards start and stop, the overrides, the last problem; held while
+                             * the settings are read; taken before the exporters' locks */
 static struct {
     char *name, *val;
 } overrides[MAX_OVERRIDES];
@@ -44,7 +44,7 @@ static int n_overrides;
 static char problem[240];
 static struct sf_config_file config_file; /* SPANFLAME_CONFIG */
 static char instance_id[SF_INSTANCE_ID_CAP];
-static bool is_read, is_published; /* the settings; this process's context */
+static bool is_read, is_published; /* is_read: the settings; is_published: this process's context */
 
 void sf_library_say(const char *text)
 {
@@ -115,7 +115,7 @@ static const char *library_look_up(const char *name)
     return getenv(name);
 }
 
-/* What is stated nearest to the program wins: a call, the environment, the file. */
+/* Precedence: a call of the program, the environment, the file. */
 static const char *look_up_all(const char *name)
 {
     const char *val = library_look_up(name);
@@ -154,7 +154,7 @@ static void library_publish(void)
     is_published = true;
 }
 
-/* In the order in which the locks are ever taken together. */
+/* Takes the locks in the order in which they are always taken. */
 static void before_fork(void)
 {
     sf_lock_take(&lock);
@@ -175,8 +175,8 @@ static void after_fork_in_parent(void)
     sf_lock_give(&lock);
 }
 
-/* The child is a process of its own: other ids, nothing queued, no thread yet. Its context is
- * published and its profilers start with its first span: most children exec at once. */
+/* The child is a separate process: other ids, nothing queued, no threads yet. Its context is
+ * published and its profilers start with its first span, because most children exec at once. */
 static void after_fork_in_child(void)
 {
     int saved = errno;
@@ -257,7 +257,7 @@ static unsigned library_kinds_of(unsigned profiles)
     return kinds;
 }
 
-/* What the settings ask for; a program that cannot be profiled is traced all the same. A profiler
+/* Starts the configured profilers; a program that cannot be profiled is still traced. A profiler
  * that is not available is reported once if it was requested explicitly; the others run. */
 static void library_begin_profiles(struct sf_why *why)
 {
@@ -354,7 +354,7 @@ unsigned sf_profiling(void)
     return profiles;
 }
 
-/* Both exporters, side by side in time: the second has what the first left of it. */
+/* Flushes both exporters; the second gets the time that the first has left. */
 static bool library_flush(int64_t timeout_ns, bool is_ending)
 {
     int64_t end_ns = sf_clock_mono_ns() + timeout_ns, left_ns;
@@ -393,7 +393,7 @@ void sf_stop(void)
     errno = saved;
 }
 
-/* The last of the library's calls: after main, after exit handlers. */
+/* The library's last function to run: after main and after exit handlers. */
 __attribute__((destructor)) static void at_exit(void)
 {
     sf_recorded_at_exit();

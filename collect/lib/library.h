@@ -1,4 +1,4 @@
-/* library.h - the one instance of the library in a process. */
+/* library.h - the library's single instance in a process. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -10,8 +10,9 @@
 
 struct sf_library {
     atomic_bool is_on;        /* spans are made */
-    atomic_bool is_new_child; /* forked, and nothing was done in it yet */
-    atomic_uint epoch;        /* 1 and up; one more in every forked child */
+    atomic_bool is_new_child; /* the process is a forked child in which the library was not used
+                               * yet */
+    atomic_uint epoch;        /* from 1; incremented in every forked child */
     struct sf_settings settings;
     struct sf_exporter exporter;
     atomic_uint_fast64_t dropped, nested, attrs_dropped;
@@ -19,14 +20,17 @@ struct sf_library {
 
 extern struct sf_library sf_library;
 
-enum sf_err sf_library_follow_forks(struct sf_why *why); /* once; any number of calls */
-/* A forked child's first span: publishes its context and profiles it as its parent was. */
+enum sf_err sf_library_follow_forks(struct sf_why *why); /* works once; may be called any number of
+                                                          * times */
+/* Called for a forked child's first span: publishes its context and starts the profilers that its
+ * parent had. */
 void sf_library_begin_child(void);
-void sf_library_say(const char *text);            /* kept for sf_problem */
-size_t sf_library_problem(char *out, size_t cap); /* as sf_problem, in threads of ours */
+void sf_library_say(const char *text);            /* stored for sf_problem */
+size_t sf_library_problem(char *out, size_t cap); /* like sf_problem, for the library's own
+                                                   * threads */
 
-/* Every public call stands between these two. False: this is a signal handler's call inside
- * another one; leave. */
+/* Surround every public call. False: a signal handler has called the library inside another call;
+ * then it must do nothing. */
 static inline bool sf_library_enter(struct sf_thread_state *t)
 {
     if (__builtin_expect(t->is_inside, 0)) {

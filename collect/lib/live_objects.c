@@ -4,8 +4,8 @@
 
 #include "base/heap.h"
 
-/* The first thousand lie close together and stay in the processor's caches; only what finds no
- * space among them is spread over megabytes, where every access is a miss or two. */
+/* The first thousand entries are adjacent and stay in the CPU's caches; only further objects are
+ * spread over megabytes, where every access costs a cache miss or two. */
 enum { SET = 8, NEAR = 1024, N_NEAR = NEAR / SET, N_FAR = (SF_LIVE_MAX - NEAR) / SET };
 
 struct set {
@@ -17,12 +17,13 @@ enum { WORDS = sizeof(struct sf_live_object) / 8 };
 _Static_assert(sizeof(struct sf_live_object) % 8 == 0, "an object is whole words");
 
 struct body {
-    atomic_uint_fast64_t words[WORDS]; /* of the object: a reader may come while they are written */
-    atomic_uint_fast64_t serial;       /* 0 while they are; it looks before and after */
+    atomic_uint_fast64_t words[WORDS]; /* the object's words; may be read while they are written */
+    atomic_uint_fast64_t serial;       /* 0 while they are written; readers check it before and
+                                        * after */
 };
 
 struct sf_live_objects {
-    struct set sets[N_NEAR + N_FAR]; /* the near ones first */
+    struct set sets[N_NEAR + N_FAR]; /* the near sets first */
     struct body bodies[N_NEAR + N_FAR][SET];
     atomic_uint n, n_far;
     atomic_uint_fast64_t lost, next_serial;
@@ -30,7 +31,8 @@ struct sf_live_objects {
 
 struct sf_live_objects *sf_live_objects_new(void)
 {
-    return sf_heap_pages(sizeof(struct sf_live_objects)); /* zero, and only what is used is held */
+    return sf_heap_pages(sizeof(struct sf_live_objects)); /* zeroed; only pages that are used take
+                                                           * memory */
 }
 
 void sf_live_objects_free(struct sf_live_objects *all)
@@ -54,7 +56,7 @@ static void live_objects_read_body(struct body *b, struct sf_live_object *out)
     memcpy(out, words, sizeof(words));
 }
 
-/* Two near sets, then two far ones. */
+/* An address may be in two near sets or two far ones. */
 enum { CHOICES = 4, FAR = 2 };
 
 static uint32_t live_objects_set_of(const void *p, int which)
@@ -101,7 +103,7 @@ bool sf_live_objects_add(struct sf_live_objects *all, const void *p, const struc
 
 bool sf_live_objects_take(struct sf_live_objects *all, const void *p, struct sf_live_object *out)
 {
-    /* The thread that stored `p` has since passed it to us: the count includes it. */
+    /* The thread that stored `p` has since passed it to this one, so the count includes it. */
     bool has_far = atomic_load_explicit(&all->n_far, memory_order_relaxed);
     for (int which = 0; which < (has_far ? CHOICES : FAR); which++) {
         uint32_t set = live_objects_set_of(p, which);

@@ -2,10 +2,9 @@
  *
  * Sets of eight addresses, one cache line each; an address may be in either of two sets of a small
  * table, or of a large one when those are full. Only the owner of an object may free it, so
- * removing it needs no lock, and neither does putting one in: a free place is claimed by one
- * exchange. A search for an object that is not there, the common case, reads two lines. All sets
- * full: the object is not followed, and counted.
- */
+ * removing needs no lock; adding needs none either: a free place is claimed by one atomic exchange.
+ * A search for an object that is not there, the common case, reads two cache lines. When all its
+ * sets are full, an object is not tracked and counted as lost. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,23 +14,24 @@ enum { SF_LIVE_MAX = 1 << 16 };
 
 struct sf_live_object {
     uint64_t size;
-    uint32_t stack;  /* of where it was allocated, in the table of stacks */
-    uint32_t thread; /* that allocated it */
+    uint32_t stack;  /* id of the allocating stack, in the table of stacks */
+    uint32_t thread; /* the allocating thread */
     uint8_t trace_id[16], span_id[8];
     int64_t time_ns; /* monotonic */
 };
 
-struct sf_live_objects; /* opaque; pages of its own */
+struct sf_live_objects; /* opaque; in pages of its own */
 
 struct sf_live_objects *sf_live_objects_new(void); /* NULL: no memory */
 void sf_live_objects_free(struct sf_live_objects *all);
-/* False: no space, and it was counted. Any thread. */
+/* False: no space; the object was counted as lost. Any thread. */
 bool sf_live_objects_add(struct sf_live_objects *all, const void *p,
                          const struct sf_live_object *o);
-/* Takes it out; false: it is not there. The caller holds `p`. */
+/* Removes it; false: it is not there. The caller owns `p`. */
 bool sf_live_objects_take(struct sf_live_objects *all, const void *p, struct sf_live_object *out);
-/* Calls `one` for every object that was there all the while. One thread at a time. */
+/* Calls `one` for every object that exists during the whole call. One thread at a time. */
 void sf_live_objects_each(struct sf_live_objects *all,
                           void (*one)(const struct sf_live_object *o, void *arg), void *arg);
 uint32_t sf_live_objects_n(const struct sf_live_objects *all);
-uint64_t sf_live_objects_lost(struct sf_live_objects *all); /* since the last time it was asked */
+uint64_t sf_live_objects_lost(struct sf_live_objects *all); /* number of lost objects since the last
+                                                             * call */

@@ -3,11 +3,14 @@
 #define FLOOR 0.125
 #define STEP  0.25
 enum {
-    RESUME_BELOW = 1000, /* hundredths of a percent below the threshold */
+    RESUME_BELOW = 1000, /* hysteresis: hundredths of a percent below the threshold */
     PAUSE_AFTER = 2,     /* intervals */
-    PARTS = 16           /* the rate that the budget allows comes in so many steps: it stays */
+    PARTS = 16           /* the rate that the budget allows is rounded to so many steps, so that it
+                          * stays constant */
 };
-#define IDLE_CPUS 0.1 /* a program that uses less counts as one that uses so much of a CPU */
+#define IDLE_CPUS                                                                    \
+    0.1 /* a program that uses less CPU time is treated as if it used this much of a \
+         * CPU */
 
 double sf_load_rule_share(const struct sf_load *l)
 {
@@ -56,12 +59,12 @@ void sf_load_rule_step(struct sf_load *l, const struct sf_profiling *rules,
 
     shed(l, rules, seen);
     if (l->is_paused)
-        return; /* nothing is sampled, so nothing is learned about its cost */
+        return; /* no samples are taken, so their cost is unknown */
     if ((rules->is_adaptive && is_loaded(rules, seen)) || own_ns > budget_ns) {
         next = share / 2;
     } else {
         next = share + STEP;
-        /* No further than the budget lasts, taking the whole cost as proportional to the rate. */
+        /* Not beyond the budget, assuming that the whole cost is proportional to the rate. */
         if (own_ns > 0 && next > share * budget_ns / own_ns)
             next = (double)(int)(share * budget_ns / own_ns * PARTS) / PARTS;
     }

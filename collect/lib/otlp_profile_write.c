@@ -20,7 +20,7 @@ enum { MAPPINGS = 1, LOCATIONS, FUNCTIONS, LINKS, STRINGS, ATTRS, STACKS, TABLES
 enum { NAME_MAX_LEN = 4096 };
 
 struct writer {
-    struct sf_buf profiles; /* of ScopeProfiles, field 2 each */
+    struct sf_buf profiles; /* messages of ScopeProfiles, field 2 each */
     struct sf_buf tables[TABLES];
     struct sf_name_table ids[TABLES];
     struct sf_frame_names names;
@@ -164,13 +164,13 @@ static uint32_t otlp_profile_location_id(struct writer *w, uint64_t at)
     sf_frame_names_find(&w->names, at, &f);
     if (!f.module)
         otlp_profile_write_name_all(&f, SF_STR("[unknown code]"));
-    /* Without a function the server knows what to do with the address. */
+    /* Without a function the server symbolizes the address. */
     otlp_profile_write_location(w, f.module ? mapping(w, w->names.m->list[f.module - 1]) : 0, at,
                                 &f);
     return id;
 }
 
-/* A frame that is not a code; keys below any address. */
+/* A location for how the walk ended; its key is below any address. */
 static uint32_t otlp_profile_write_end_location(struct writer *w, uint8_t end)
 {
     bool is_new;
@@ -235,7 +235,7 @@ static uint32_t link_of(struct writer *w, const struct sf_profile_stack_row *row
     return id;
 }
 
-/* 4 values, 5 times; without moments the one sum. */
+/* 4 values, 5 times; without times a single sum. */
 static void otlp_profile_write_points(struct writer *w, const struct sf_profile_table *t,
                                       const struct sf_profile_stack_row *row, int value)
 {
@@ -289,7 +289,7 @@ static void lib_otlp_profile_write_type(struct writer *w, uint32_t field,
     sf_pb_write_end(&w->profiles, mark);
 }
 
-/* A Profile has one type of value. Its id lets a server know one that was sent twice. */
+/* A Profile has one value type. Its id lets a server recognise one that was sent twice. */
 static void lib_otlp_profile_write_profile(struct writer *w, const struct sf_profile *p, int value)
 {
     const struct sf_kind_info *info = sf_sample_kind_info(p->kind);

@@ -5,11 +5,11 @@
 #include "collect/sys/guest_thread.h"
 
 enum {
-    SIGNAL_NS = 1500, /* delivery and return, until it was measured */
-    MOST_NS = 50000   /* longer: the thread lost its processor meanwhile */
+    SIGNAL_NS = 1500, /* initial estimate of a signal's delivery and return */
+    MOST_NS = 50000   /* longer times are ignored: the thread was preempted */
 };
 
-/* Samples are a few hundred a second: one counter for all threads does. */
+/* A few hundred samples a second: one counter for all threads is enough. */
 static atomic_uint_fast64_t samples_ns, symbols_ns, n_signals, signal_ns = SIGNAL_NS;
 
 void sf_own_cost_add(int64_t ns)

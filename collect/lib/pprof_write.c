@@ -43,7 +43,7 @@ static void lib_pprof_write_type(struct writer *w, uint32_t field, const struct 
     sf_pb_write_end(w->out, mark);
 }
 
-/* After the locations: they tell what is known of each. */
+/* Called after the locations, which determine what is known of each mapping. */
 static void lib_pprof_write_mappings(struct writer *w)
 {
     for (uint32_t i = 0; w->names.m && i < w->names.m->n; i++) {
@@ -86,7 +86,7 @@ static uint32_t write_function(struct writer *w, const struct sf_frame_line *l)
     return id;
 }
 
-/* Lines of a location that has no address are at 0. */
+/* Lines of a location without an address are at 0. */
 static void pprof_write_location(struct writer *w, uint32_t id, uint64_t at,
                                  const struct sf_named_frame *f)
 {
@@ -135,7 +135,7 @@ static uint32_t pprof_location_id(struct writer *w, uint64_t at)
     sf_frame_names_find(&w->names, at, &f);
     if (!f.module) {
         pprof_write_name_all(&f, SF_STR("[unknown code]"));
-    } else if (!f.n_lines) { /* "libc.so.6+0x1234": true, and good for nothing but that */
+    } else if (!f.n_lines) { /* without a name: "libc.so.6+0x1234" */
         const struct sf_module *m = w->names.m->list[f.module - 1];
         const char *base = strrchr(m->path, '/');
         snprintf(place, sizeof(place), "%.80s+0x%llx", base ? base + 1 : m->path,
@@ -147,7 +147,7 @@ static uint32_t pprof_location_id(struct writer *w, uint64_t at)
     return id;
 }
 
-/* A frame that is not a code: address 0 to 3 is how the walk ended. */
+/* A location for how the walk ended: its address, 0 to 3, says how. */
 static uint32_t pprof_write_end_location(struct writer *w, uint8_t end)
 {
     static const char *const names[] = {"", "(truncated)", "[unknown caller]", "[unknown caller]"};
@@ -172,7 +172,7 @@ static void lib_pprof_write_label(struct writer *w, uint32_t key, uint32_t str, 
     sf_pb_write_end(w->out, mark);
 }
 
-/* The row's two values, with zeros for `before` and `after` them: the other profile's. */
+/* The row's two values, with `before` and `after` zeros for the values of the other profile. */
 static void lib_pprof_write_sample(struct writer *w, const struct sf_profile_table *t,
                                    const struct sf_profile_stack_row *row, int before, int after)
 {
@@ -231,7 +231,7 @@ static void lib_pprof_write_samples(struct writer *w, const struct sf_profile *p
         lib_pprof_write_sample(w, &p->table, sf_profile_table_row(&p->table, i), before, after);
 }
 
-/* What came of what was requested. */
+/* A comment with the requested and the actual rate. */
 static void write_comment(struct writer *w, const struct sf_profile *p)
 {
     const struct sf_kind_info *info = sf_sample_kind_info(p->kind);

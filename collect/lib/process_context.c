@@ -34,11 +34,12 @@ struct header {
 _Static_assert(sizeof(struct header) == 32, "the layout readers expect");
 
 static struct header *mine;      /* the mapping; NULL: none in this process */
-static struct sf_buf payload[2]; /* the current one and the next: readers may still copy the old */
+static struct sf_buf payload[2]; /* the current payload and the next: readers may still copy the old
+                                  * one */
 static unsigned turn;
 
-/* Whether some line of the memory map names a context, read in pieces: programs exist whose map is
- * megabytes. A name cut by the end of a piece is found because pieces overlap. */
+/* Whether the memory map contains a context already. It is read in pieces, because it may be
+ * megabytes long; the pieces overlap, so that a name at a boundary is found. */
 static bool others_have_one(void)
 {
     static const char name[] = "OTEL_CTX";
@@ -96,7 +97,7 @@ static bool write_payload(struct sf_buf *out, const struct sf_buf *resource)
 {
     size_t mark, value, array, item;
     sf_buf_reset(out);
-    out->max = 65536; /* what readers accept */
+    out->max = 65536; /* maximum that readers accept */
     mark = sf_pb_write_begin(out, 1);
     sf_buf_add(out, resource->p, resource->len);
     sf_pb_write_end(out, mark);
@@ -106,8 +107,8 @@ static bool write_payload(struct sf_buf *out, const struct sf_buf *resource)
     value = sf_pb_write_begin(out, 2);
     array = sf_pb_write_begin(out, 5);
     item = sf_pb_write_begin(out, 1);
-    sf_pb_write_str(out, 1,
-                    SF_STR("datadog.local_root_span_id")); /* the name others use as key 0 */
+    sf_pb_write_str(out, 1, SF_STR("datadog.local_root_span_id")); /* the name that other libraries
+                                                                    * use for key 0 */
     sf_pb_write_end(out, item);
     sf_pb_write_end(out, array);
     sf_pb_write_end(out, value);
@@ -126,7 +127,7 @@ static void process_context_show(const struct sf_buf *bytes)
     mine->payload = bytes->p;
     atomic_thread_fence(memory_order_seq_cst);
     atomic_store(&mine->published_ns, now > before ? now : before + 1);
-    /* The name is what readers search for, and the call is what a kernel hook can see. */
+    /* Readers search for the name, and a kernel hook can observe the call. */
     prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, mine, MAPPING_LEN, "OTEL_CTX");
 }
 

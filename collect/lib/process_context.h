@@ -4,8 +4,8 @@
  *     0 "OTEL_CTX" | 8 version 2 | 12 payload size | 16 published at (0: being changed) | 24
  * payload
  *
- * One per process: when another library has published one, ours keeps quiet. A forked child has
- * none until it publishes its own. */
+ * One per process: when another library has published one, this library does not. A forked child
+ * has none until it publishes its own. */
 #pragma once
 #include <stdbool.h>
 
@@ -17,6 +17,7 @@ enum sf_process_context_result {
     SF_PROCESS_CONTEXT_FAILED
 };
 
-/* `resource` holds the attributes as field 1 each. Publishes, or replaces what was published. */
+/* `resource` holds the attributes as field 1 each. Publishes them, or replaces those published
+ * before. */
 enum sf_process_context_result sf_process_context_publish(const struct sf_buf *resource);
-void sf_process_context_forget(void); /* in a forked child: the mapping stayed with the parent */
+void sf_process_context_forget(void); /* in a forked child, which does not inherit the mapping */

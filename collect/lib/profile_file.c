@@ -1,5 +1,5 @@
-/* sf_cpu_profile_start and stop, sf_heap_profile_write and its two, and what `spanflame record`
- * leaves behind. */
+/* The public functions that write profiles to files (sf_cpu_profile_start and stop,
+ * sf_heap_profile_write and its start and stop), and the profile files of `spanflame record`. */
 #include "collect/lib/profile_file.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 enum { PATH_CAP = SF_PROFILE_PATH_CAP };
 
-static struct sf_lock lock; /* guards the path; takes nothing */
+static struct sf_lock lock; /* guards the path; no other lock is taken while it is held */
 static char cpu_path[PATH_CAP];
 
 static int told(enum sf_err err, const struct sf_why *why)
@@ -76,7 +76,7 @@ static enum sf_err profile_file_write_profile(const struct sf_profile *profile,
     return err;
 }
 
-/* "dir/out.pb.gz" and "wall" make "dir/out-wall.pb.gz". */
+/* Combines "dir/out.pb.gz" and "wall" to "dir/out-wall.pb.gz". */
 static void profile_file_name_file(char out[PATH_CAP], const char *path, const char *word)
 {
     const char *name = strrchr(path, '/'), *dot = strchr(name ? name : path, '.');
@@ -92,7 +92,7 @@ enum sf_err sf_profile_files_stop(enum sf_profile_party party, unsigned kinds, c
     bool is_first = true;
     enum sf_err err = sf_profiler_stop(party, kinds, profiles, why);
     for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
-        /* One file says what was allocated and what is left of it. */
+        /* Allocated memory and memory in use go into one file. */
         bool is_beside = kind == SF_SAMPLES_INUSE && kinds >> SF_SAMPLES_ALLOC & 1;
         bool has_beside = kind == SF_SAMPLES_ALLOC && kinds >> SF_SAMPLES_INUSE & 1;
         if (!err && kinds >> kind & 1 && !is_beside) {
@@ -137,7 +137,7 @@ int sf_cpu_profile_start(const char *file, unsigned rate_hz)
         err = sf_fail(&why, SF_ERR_INPUT, "profile: the path is too long");
     else if (rate_hz > 1000)
         err = sf_fail(&why, SF_ERR_INPUT, "profile: a rate from 1 to 1000 Hz, not %u", rate_hz);
-    if (!err && !sf_profiler_is_on(SF_SAMPLES_CPU)) /* one that runs keeps its rate */
+    if (!err && !sf_profiler_is_on(SF_SAMPLES_CPU)) /* a running profiler keeps its rate */
         sf_profiler_set_period(SF_SAMPLES_CPU, 1000000000 / (rate_hz ? rate_hz : SF_DEFAULT_HZ));
     if (!err)
         err = sf_profile_files_start(SF_FOR_FILE, 1u << SF_SAMPLES_CPU, &why);
@@ -181,7 +181,8 @@ int sf_heap_profile_start(size_t mean_bytes)
     sf_profiler_set_period(SF_SAMPLES_INUSE, mean_bytes ? mean_bytes : SF_HEAP_MEAN);
     err = sf_profile_files_start(SF_FOR_FILE, SF_HEAP_KINDS, &why);
     if (!err)
-        sf_hook_set_left(&sf_hook_self, 0); /* this thread begins at once, others within 64 KiB */
+        sf_hook_set_left(&sf_hook_self, 0); /* this thread starts sampling at once, others after at
+                                             * most 64 KiB */
     sf_library_leave(t);
     errno = saved;
     return told(err, &why);

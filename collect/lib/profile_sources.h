@@ -1,12 +1,12 @@
-/* profile_sources.h - which profilers there are. */
+/* profile_sources.h - registers the profilers that are available in this build. */
 #pragma once
 #include <stdbool.h>
 
 #include "base/err.h"
 
-void sf_profile_sources_set(void); /* before the first start; any number of calls */
-/* UNSUPPORTED when one of these kinds (bits) is not there; the sentence names them all. A sanitizer
- * has a malloc of its own, and a static program calls its own libc. */
+void sf_profile_sources_set(void); /* to be called before the first start; any number of times */
+/* UNSUPPORTED when some of these kinds (bits) are not available; the message names them. A
+ * sanitizer has a malloc of its own, and a static program calls its own libc. */
 enum sf_err sf_profile_sources_check(unsigned kinds, struct sf_why *why);
 void sf_profile_sources_before_fork(void);
 void sf_profile_sources_after_fork(bool is_child);

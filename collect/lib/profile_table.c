@@ -54,11 +54,11 @@ const struct sf_profile_stack_row *sf_profile_table_row(const struct sf_profile_
 const uint64_t *sf_profile_table_frames(const struct sf_profile_table *t,
                                         const struct sf_profile_stack_row *row)
 {
-    /* Nothing was kept when no row has a frame, as of a pause: no place in nothing. */
+    /* `frames` is NULL when no row has a frame, as in a profile of a pause. */
     return t->frames.p ? (const uint64_t *)(const void *)t->frames.p + row->frames_at : NULL;
 }
 
-/* The instruction a frame stands at: for callers the call, not what follows it. */
+/* The address of a frame: for callers that of the call, not the return address. */
 static uint64_t profile_table_frame_of(const struct sf_raw_sample *s, uint32_t i)
 {
     return i ? s->frames[i] - 1 : s->frames[0];
@@ -130,7 +130,7 @@ static bool profile_table_add_moment(struct sf_profile_table *t, const struct sf
     return true;
 }
 
-/* The place of the row the sample belongs to; false: no space. */
+/* Index of the sample's row; false: no space. */
 static bool profile_table_find_row(struct sf_profile_table *t, const struct sf_raw_sample *s,
                                    uint32_t *out)
 {

@@ -1,5 +1,5 @@
-/* profile_table.h - the samples of one kind summed up: equal stacks of equal spans, threads and
- * waits are one row. With moments, every sample's own time and values are kept beside its row. One
+/* profile_table.h - sums of the samples of one kind: samples with equal stack, span, thread and
+ * kind of wait are one row. With moments, the time and values of every sample are kept too. One
  * thread at a time. */
 #pragma once
 #include <stdbool.h>
@@ -10,13 +10,13 @@
 
 enum {
     SF_PROFILE_MEMORY = 8 << 20
-}; /* rows and frames of one profile; further new ones are lost */
+}; /* rows and frames of one profile; further new ones are dropped */
 
 struct sf_profile_stack_row {
-    uint32_t frames_at, n_frames; /* in words of `frames` */
-    uint32_t thread;              /* its id in the system */
+    uint32_t frames_at, n_frames; /* index and number in `frames` */
+    uint32_t thread;              /* thread id of the kernel */
     uint32_t next;                /* row + 1 with the same hash */
-    uint32_t moments;             /* moment + 1, the newest; 0: none */
+    uint32_t moments;             /* newest moment + 1; 0: none */
     uint64_t values[2];
     uint8_t trace_id[16], span_id[8];
     uint8_t end, wait;
@@ -24,7 +24,7 @@ struct sf_profile_stack_row {
 
 struct sf_moment {
     uint32_t row;
-    uint32_t next; /* moment + 1 of the same row, an older one */
+    uint32_t next; /* next older moment of the same row + 1 */
     uint64_t time_ns, values[2];
 };
 
@@ -36,7 +36,7 @@ struct sf_profile_table {
     struct sf_buf moments; /* struct sf_moment */
     uint32_t *slots;       /* heap; row + 1 */
     uint32_t n_slots;
-    uint64_t values[2], lost; /* all that was added; how many of them found no space */
+    uint64_t values[2], lost; /* sums of all samples; number of those dropped */
 };
 
 void sf_profile_table_done(struct sf_profile_table *t);

@@ -16,8 +16,8 @@ static struct sf_exporter exporter = {.is_whole = true, .noun = "profiles"};
 static atomic_uint_fast64_t n_dropped;
 static atomic_uint wanted;
 static uint64_t max_len;
-static struct sf_symbol_budget symbols; /* the collecting thread's */
-static atomic_bool is_last;             /* the profile at hand: it is named whole */
+static struct sf_symbol_budget symbols; /* used by the collecting thread */
+static atomic_bool is_last;             /* the current profile is the last: look up all its names */
 
 struct sf_exporter *sf_profile_upload_exporter(void)
 {
@@ -29,7 +29,7 @@ uint64_t sf_profile_upload_dropped(void)
     return atomic_load(&n_dropped);
 }
 
-/* In the collecting thread. */
+/* Called in the collecting thread. */
 static void lib_profile_upload(struct sf_profile *list, unsigned n)
 {
     struct sf_buf resource = {0}, scope = {0}, body = {.max = max_len};

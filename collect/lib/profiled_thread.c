@@ -1,6 +1,7 @@
 /* profiled_thread.c - blocks of sampled threads. A block is claimed by an atomic exchange and found
  * in a signal handler without locks. Each has a clock (perf event or timer), a ring of samples, and
- * an account of CPU time that keeps the sum of weights equal to the time the thread ran. */
+ * a balance of CPU time that keeps the sum of the samples' weights equal to the time the thread
+ * ran. */
 #include "collect/lib/profiled_thread.h"
 
 #include <errno.h>
@@ -23,8 +24,8 @@
 struct sf_profiled_thread *sf_profiled_threads_find(struct sf_profiled_threads *all,
                                                     const void *value)
 {
-    /* serial << 16 | index + 1: a stranger's value does no harm, and a signal that was on its way
-     * when the block changed hands is known by its serial. */
+    /* serial << 16 | index + 1: a value that is not ours is ignored, and the serial identifies a
+     * signal that was pending when the block changed its owner. */
     uintptr_t v = (uintptr_t)value, index = (v & 0xffff) - 1;
     struct sf_profiled_thread *t;
     if (index >= SF_PROFILED_MAX)
@@ -33,8 +34,8 @@ struct sf_profiled_thread *sf_profiled_threads_find(struct sf_profiled_threads *
     return t && t->serial == v >> 16 ? t : NULL;
 }
 
-/* The identity of this thread. Not the library's own record of it, which threads that use none of
- * its calls do not have. */
+/* The identity of this thread. Not the library's own record, which only threads that call the
+ * library have. */
 static __thread struct {
     struct sf_profiled_thread *block;
     uint32_t tid;
@@ -76,7 +77,8 @@ struct sf_walk_stack sf_profiled_thread_view(struct sf_profiled_thread *t, uintp
     return sf_stack_copy_take(sp, copy);
 }
 
-/* What is owed, and at most half a gap of what was paid too much: a sample is always worth some. */
+/* The missing time, or at most half a gap of the excess, so that a sample always has a positive
+ * weight. */
 static int64_t take_owed(struct sf_profiled_thread *t, uint64_t gap_ns)
 {
     int64_t owed_ns = atomic_load_explicit(&t->owed_ns, memory_order_relaxed);
@@ -99,12 +101,13 @@ void sf_profiled_thread_weigh(struct sf_profiled_thread *t, uint32_t overruns, u
 
 /* ---- clocks ---- */
 
-/* Of a timer, drawn again on every turn, evenly from 3/4 to 5/4 of the rate that was requested: as
- * many samples as queried for on average, each worth the period it was taken with. Not for every
- * sample: that would take a system call in the handler. */
+/* The period of a timer, drawn again on every turn, uniformly from 3/4 to 5/4 of the requested
+ * rate: on average the requested number of samples, each weighted with its period. Not for every
+ * sample: that would need a system call in the handler. */
 static uint64_t vary(struct sf_gap_chance *c, uint64_t period_ns)
 {
-    uint64_t chance = sf_gap_random(c) >> 32; /* of 2^32, half a rate wide */
+    uint64_t chance = sf_gap_random(c) >> 32; /* as a fraction of 2^32; the interval is half a rate
+                                               * wide */
     return (uint64_t)((double)period_ns / (0.75 + 0.5 * (double)chance / 4294967296.0));
 }
 
@@ -129,9 +132,9 @@ static uint64_t profiled_thread_cpu_ns_of(uint32_t tid)
     return clock_gettime(cpu_clock_of(tid), &t) ? 0 : profiled_thread_ns_of(t);
 }
 
-/* Samples are lost: in rings that are full, and when a timer is changed whose signal was on its way
- * (kernels from 6.13 on take that back). The thread's own clock tells how much is missing; what may
- * still come is not: a sample in the ring, and what ran since a tick of the kernel. */
+/* Samples are lost when a ring is full, and when a timer is changed while its signal is pending
+ * (kernels from 6.13 on remove it). The thread's CPU clock tells how much is missing, except for
+ * what may still come: a sample in the ring, and the time since the last tick of the kernel. */
 static void profiled_thread_settle(struct sf_profiled_thread *t, uint64_t left_ns)
 {
     enum { TICK_NS = 10000000 };
@@ -143,7 +146,7 @@ static void profiled_thread_settle(struct sf_profiled_thread *t, uint64_t left_n
         atomic_fetch_add_explicit(&t->owed_ns, (int64_t)(cpu_ns - known_ns), memory_order_relaxed);
 }
 
-/* The gap at hand ends when it would have ended; the next ones are as long as the new period. */
+/* The current gap ends when it would have ended; the next ones have the new period. */
 static void change_period(struct sf_profiled_thread *t, uint64_t period_ns)
 {
     struct itimerspec every;
@@ -155,8 +158,8 @@ static void change_period(struct sf_profiled_thread *t, uint64_t period_ns)
         atomic_store_explicit(&t->period_ns, period_ns, memory_order_relaxed);
 }
 
-/* What ran since the last sample goes to the next: neither more nor less than the thread's own
- * clock says. A sample that is on its way counts here too early and is made up for next time. */
+/* Adds the time since the last sample to the next one, so that the sum equals the thread's CPU
+ * clock. A pending sample is counted too early here, which the next call corrects. */
 static void settle_perf(struct sf_profiled_thread *t, uint64_t each_ns)
 {
     uint64_t known_ns = atomic_load(&t->begin_ns) + t->given_ns +
@@ -169,8 +172,8 @@ static void settle_perf(struct sf_profiled_thread *t, uint64_t each_ns)
     atomic_store_explicit(&t->gap_ns, each_ns, memory_order_relaxed);
 }
 
-/* Fewer than one switch in a millisecond of its CPU time since the last look: a second clock is
- * 0.06 % at most. */
+/* Whether it had fewer than one context switch per millisecond of CPU time since the last check:
+ * then a second clock costs 0.06 % at most. */
 static bool profiled_thread_is_steady(struct sf_profiled_thread *t)
 {
     enum { LONG_NS = 1000000 };
@@ -182,8 +185,14 @@ static bool profiled_thread_is_steady(struct sf_profiled_thread *t)
 static void change_perf(struct sf_profiled_threads *all, struct sf_profiled_thread *t, int sig,
                         uint64_t period_ns)
 {
-    enum { DRAW_AFTER = 32 }; /* samples: of each 32, half a one is lost; 0.003 % at 100 Hz */
-    enum { PAIRS = 32 };      /* an unprivileged user may lock 129 pages, one each */
+    enum {
+        DRAW_AFTER = 32
+    }; /* samples between two draws: half of one is lost each time; 0.003 %
+        * at 100 Hz */
+    enum {
+        PAIRS = 32
+    }; /* threads with two clocks: an unprivileged user may lock 129 pages,
+        * and each clock needs one */
     struct sf_clock_aim aim = {t->tid, sig, period_ns};
     bool is_two;
     if (t->is_drawn && t->since_ns < DRAW_AFTER * period_ns && t->aim_ns == period_ns)
@@ -213,7 +222,8 @@ static bool arm_timer(struct sf_profiled_threads *all, struct sf_profiled_thread
     event.sigev_value.sival_ptr = (void *)(t->serial << 16 | (index + 1));
     event.sigev_notify_thread_id = (int)t->tid;
     if (timer_create(cpu_clock_of(t->tid), &event, &t->timer)) {
-        all->is_refused = errno == EAGAIN; /* each takes a slot of a limit: leave the rest */
+        all->is_refused = errno == EAGAIN; /* the limit of the user is reached: leave the rest to
+                                            * other programs */
         return false;
     }
     timer_settime(t->timer, 0, &every, NULL);
@@ -265,7 +275,8 @@ static void profiled_thread_give(struct sf_profiled_thread *t)
     atomic_store_explicit(&t->is_held, false, memory_order_release);
 }
 
-/* Under the lock: a free block, held and with that owner. `is_known`: it has one already. */
+/* Called under the lock: a free block, held and with that owner. `is_known`: the thread has one
+ * already. */
 static struct sf_profiled_thread *take_free(struct sf_profiled_threads *all, uint32_t tid,
                                             uint32_t *index, bool *is_known)
 {
@@ -292,8 +303,8 @@ static struct sf_profiled_thread *take_free(struct sf_profiled_threads *all, uin
     return found;
 }
 
-/* Under the lock; `fresh` has an owner and is held. False: no more are kept, or the owner was given
- * one meanwhile. */
+/* Called under the lock; `fresh` has an owner and is held. False: there are too many, or the owner
+ * got another one meanwhile. */
 static bool profiled_thread_add_block(struct sf_profiled_threads *all,
                                       struct sf_profiled_thread *fresh, uint32_t *index)
 {
@@ -317,8 +328,8 @@ static bool profiled_thread_enter(struct sf_profiled_threads *all, bool is_patie
     return is_patient || sf_lock_try(&all->lock);
 }
 
-/* A held block for `tid`. NULL: it has one, there are no more, or `is_patient` is false and the
- * list is in use: the next scan will find the thread. */
+/* A held block for `tid`. NULL: it has one, there are too many, or `is_patient` is false and the
+ * list is locked: then the next scan finds the thread. */
 static struct sf_profiled_thread *profiled_thread_claim(struct sf_profiled_threads *all,
                                                         uint32_t tid, uint32_t *index,
                                                         bool is_patient)
@@ -370,7 +381,7 @@ void sf_profiled_threads_join(struct sf_profiled_threads *all, uintptr_t start)
         mine.tid = tid;
         mine.block = t;
         if (atomic_load(&all->joinable) !=
-            time) /* it ended meanwhile, without having seen this entry */
+            time) /* the thread ended meanwhile without seeing this block */
             profiled_thread_let_go(all, t);
     } else {
         atomic_store(&t->tid, 0);
@@ -378,8 +389,8 @@ void sf_profiled_threads_join(struct sf_profiled_threads *all, uintptr_t start)
     profiled_thread_give(t);
 }
 
-/* CPU time that samples ought to have represented by now. A timer that ran out since the last tick
- * of the kernel was not noticed. */
+/* CPU time that samples should have covered by now. A timer that expired since the last tick of the
+ * kernel was not noticed yet. */
 static uint64_t missing_ns(const struct sf_profiled_thread *t)
 {
     uint64_t cpu_ns = profiled_thread_cpu_ns_of(t->tid), begin_ns = atomic_load(&t->begin_ns);
@@ -392,14 +403,16 @@ static uint64_t missing_ns(const struct sf_profiled_thread *t)
     return due_ns > taken_ns ? due_ns - taken_ns : 0;
 }
 
-/* In the place of the last sample; of a thread that had none, in what it ran. */
+/* Adds the missing time with the stack of the last sample; without one, with the thread's start
+ * function. */
 static void hand_in(struct sf_profiled_thread *t, uint64_t ns)
 {
     struct sf_raw_sample *s = &t->scratch;
     uint64_t period_ns = atomic_load(&t->period_ns);
     if (!atomic_load(&t->taken_ns)) {
         *s = (struct sf_raw_sample){.n_frames = 1, .kind = SF_SAMPLES_CPU, .thread = t->tid};
-        s->frames[0] = t->start + 1; /* in it, not the end of what lies before */
+        s->frames[0] = t->start + 1; /* + 1: inside the function, not the end of the one before
+                                      * it */
     }
     s->time_ns = (uint64_t)sf_clock_mono_ns();
     s->values[0] = (ns + period_ns / 2) / period_ns;
@@ -420,7 +433,7 @@ void sf_profiled_threads_leave(struct sf_profiled_threads *all)
     if (ns && t->start)
         hand_in(t, ns);
     if (!hold(t))
-        return; /* the collecting thread has it, and will see that it ended */
+        return; /* the collecting thread holds it and will see that it has ended */
     if (t->tid == mine.tid && sf_sample_ring_is_empty(&t->ring))
         profiled_thread_let_go(all, t);
     profiled_thread_give(t);
@@ -434,12 +447,12 @@ struct update {
     uint64_t period_ns;
 };
 
-/* False: the thread keeps this signal out, or the kernel has no more. */
+/* False: the thread blocks this signal, or the kernel refuses more clocks. */
 static bool start_perf(struct sf_profiled_threads *all, struct sf_profiled_thread *t, int sig,
                        uint64_t period_ns, uint64_t *each_ns)
 {
     struct sf_clock_aim aim = {t->tid, sig, period_ns};
-    /* Programs may have left their threads open for SIGPROF and for nothing else. */
+    /* Programs may have unblocked only SIGPROF in their threads. */
     if (!sf_tasks_takes_signal(t->tid, sig))
         return false;
     t->n_slices = sf_tasks_slices(t->tid);
@@ -475,8 +488,8 @@ static void profiled_thread_on_task(uint32_t tid, void *arg)
     profiled_thread_give(t);
 }
 
-/* It lives for longer: perf's clock sees what ticks of the kernel do not. What the timer gave so
- * far is right on average, and is not made up for. */
+/* Switches a thread that lives longer to perf's clock, which does not depend on the kernel's ticks.
+ * The timer's samples so far are correct on average and are not adjusted. */
 static void go_on_with_perf(struct sf_profiled_threads *all, struct sf_profiled_thread *t, int sig,
                             uint64_t period_ns)
 {
@@ -514,7 +527,7 @@ static void drain_one(struct sf_profiled_thread *t, sf_profiled_drain drain, voi
 static void maintain(struct sf_profiled_thread *t, const struct update *u, bool is_whole,
                      sf_profiled_drain drain, void *arg)
 {
-    bool has_ended = atomic_load(&t->is_ended); /* before its last sample is searched for */
+    bool has_ended = atomic_load(&t->is_ended); /* read before its last samples are collected */
     drain_one(t, drain, arg);
     if (has_ended || (is_whole && !t->is_seen)) {
         profiled_thread_let_go(u->all, t);
@@ -545,7 +558,7 @@ void sf_profiled_threads_update(struct sf_profiled_threads *all, struct sf_profi
     bool is_whole;
     for (uint32_t i = 0; i < n; i++) {
         struct sf_profiled_thread *t = atomic_load(&all->blocks[i]);
-        if (!hold(t)) /* joining, so it is seen, or leaving */
+        if (!hold(t)) /* the thread is joining, and will be seen next time, or leaving */
             continue;
         t->is_seen = false;
         profiled_thread_give(t);
@@ -585,7 +598,7 @@ void sf_profiled_threads_stop(struct sf_profiled_threads *all, sf_profiled_drain
     atomic_store(&all->joinable, 0);
     for (uint32_t i = 0; i < atomic_load(&all->n); i++) {
         struct sf_profiled_thread *t = atomic_load(&all->blocks[i]);
-        if (!hold(t)) /* joining, and will see that it is over, or leaving */
+        if (!hold(t)) /* the thread is joining, and will see that profiling has ended, or leaving */
             continue;
         if (t->tid) {
             drain(t, arg);

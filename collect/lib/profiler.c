@@ -16,13 +16,13 @@
 #include "collect/unwind/modules.h"
 
 #define PATIENCE_NS ((int64_t)3000000000)
-enum { WINDOW_MEMORY = 3 << 20 }; /* of one kind; a fuller window is sent early */
+enum { WINDOW_MEMORY = 3 << 20 }; /* limit for one kind; a window that reaches it is sent early */
 
 enum wish_kind { NO_WISH, START, STOP, FLUSH, LOOK };
 
 enum wish_state { OPEN, DONE, LEFT };
 
-/* On the heap: a waiter may time out and leave it to the thread. */
+/* A request. On the heap: a waiting thread may time out and leave it to the collecting thread. */
 struct wish {
     enum wish_kind what;
     enum sf_profile_party party;
@@ -49,7 +49,7 @@ static struct {
     int64_t window_ns;
     _Atomic(const struct sf_profiler_source *) sources[SF_SAMPLES_KINDS];
     atomic_uint_fast64_t periods[SF_SAMPLES_KINDS];
-    /* The thread's own. */
+    /* The fields below are used by the collecting thread only. */
     atomic_uint_fast64_t n_taken, n_dropped;
     atomic_uint on[SF_PARTIES];
     struct sf_profile profiles[SF_PARTIES][SF_SAMPLES_KINDS];
@@ -57,8 +57,8 @@ static struct {
     int64_t spread_ns;
     atomic_int pause; /* enum sf_pause */
     atomic_int_fast64_t pause_begin_ns;
-    atomic_uint_fast64_t n_pauses, paused_ns; /* paused_ns: of pauses that have ended */
-    int64_t told_ns;                          /* up to where the pause at hand was reported */
+    atomic_uint_fast64_t n_pauses, paused_ns; /* paused_ns: sum of the pauses that have ended */
+    int64_t told_ns;                          /* time up to which the current pause was reported */
 } p;
 
 void sf_profiler_set_source(enum sf_sample_kind kind, const struct sf_profiler_source *source)
@@ -170,7 +170,7 @@ static void take_given(void)
         if (s.kind < SF_SAMPLES_KINDS)
             sf_profiler_add(&s);
     }
-    n_dropped = sf_sample_dropped(); /* their kind is no longer known */
+    n_dropped = sf_sample_dropped(); /* the kind of a dropped sample is unknown */
     for (int kind = SF_SAMPLES_ALLOC; kind <= SF_SAMPLES_BLOCK && n_dropped; kind++) {
         if (sf_profiler_is_on((enum sf_sample_kind)kind)) {
             sf_profiler_count_dropped((enum sf_sample_kind)kind, n_dropped);
@@ -197,7 +197,7 @@ static bool profiler_is_for(const struct wish *w, enum sf_profile_party party)
     return w->party == party || w->party == SF_FOR_BOTH;
 }
 
-/* The profilers that are on for either target of the request. */
+/* The profilers that are on for a consumer of the request. */
 static unsigned on_for(const struct wish *w)
 {
     unsigned kinds = 0;
@@ -246,7 +246,7 @@ static void close_window(unsigned kinds, bool is_last)
         sf_profile_table_done(&list[i].table);
 }
 
-/* Wanted by anybody. While profiling pauses, none of them is on. */
+/* Kinds requested by any consumer. While profiling is paused, none of them is on. */
 static unsigned wanted_kinds(void)
 {
     return atomic_load(&p.on[SF_FOR_FILE]) | atomic_load(&p.on[SF_FOR_SERVER]);
@@ -267,7 +267,7 @@ static void end_kind(const struct wish *w, int kind)
             atomic_load(&p.on[party]) >> kind & 1)
             return;
     }
-    if (!sf_profiler_is_on((enum sf_sample_kind)kind)) /* it pauses: its source has ended */
+    if (!sf_profiler_is_on((enum sf_sample_kind)kind)) /* paused: its source has already ended */
         return;
     atomic_fetch_and(&sf_profiler_kinds, ~(1u << kind));
     p.sources[kind]->end();
@@ -345,14 +345,15 @@ static enum sf_err stop_kinds(struct wish *w)
             if (profiler_is_for(w, (enum sf_profile_party)party) && !atomic_load(&p.pause))
                 profiler_take_snapshot((enum sf_profile_party)party, kind);
         }
-        end_kind(w, kind); /* delivers its last samples, which the consumer still needs */
+        end_kind(w, kind); /* delivers the last samples, which the consumer still needs */
     }
     take_given();
     for (int party = 0; party < SF_PARTIES; party++) {
         if (profiler_is_for(w, (enum sf_profile_party)party))
             stop_party(w, (enum sf_profile_party)party);
     }
-    if (atomic_load(&p.pause) && !wanted_kinds()) { /* nothing is left that could pause */
+    if (atomic_load(&p.pause) && !wanted_kinds()) { /* no requested kind is left that could be
+                                                     * paused */
         atomic_fetch_add(&p.paused_ns,
                          (uint64_t)(sf_clock_mono_ns() - atomic_load(&p.pause_begin_ns)));
         atomic_store(&p.pause, SF_PAUSE_NONE);
@@ -360,7 +361,7 @@ static enum sf_err stop_kinds(struct wish *w)
     return SF_OK;
 }
 
-/* A snapshot is made for the look and forgotten after it. */
+/* A snapshot is made for the visit and discarded after it. */
 static enum sf_err inspect_kinds(struct wish *w)
 {
     struct sf_profile *profiles = p.profiles[w->party];
@@ -384,8 +385,8 @@ static enum sf_err inspect_kinds(struct wish *w)
 
 /* ---- pauses and paces ---- */
 
-/* What was not sampled since the last report, as a profile of its own: the server can tell a pause
- * from a program that did nothing. */
+/* Reports the time not sampled since the last report as a profile of its own: so the server can
+ * distinguish a pause from an idle program. */
 static void report_pause(int64_t now_ns)
 {
     struct sf_raw_sample s = {.kind = SF_SAMPLES_PAUSED,
@@ -420,8 +421,7 @@ static void begin_pause(enum sf_pause why)
     atomic_fetch_add(&p.n_pauses, 1);
 }
 
-/* A source that does not begin again is out of the profile permanently: no thread waits for an
- * answer. */
+/* A source that cannot be started again stays off: no thread waits for an error. */
 static void end_pause(void)
 {
     int64_t now_ns = sf_clock_mono_ns();
@@ -464,7 +464,7 @@ void sf_profiler_pace(const uint64_t periods[SF_SAMPLES_KINDS])
             p.sources[kind]->pace(periods[kind]);
     }
     if (changed && !atomic_load(&p.pause))
-        close_window(changed, false); /* each window has the period that it says */
+        close_window(changed, false); /* a window must have a single period */
 }
 
 static void free_wish(struct wish *w)
@@ -523,8 +523,8 @@ static int64_t profiler_turn(void)
     return wait_ns;
 }
 
-/* Woken before its time: rings are filling, or a signal is about to end the program. Looking for
- * new threads and modules can wait. */
+/* Woken early: rings are filling up, or a signal is about to end the program. Searching for new
+ * threads and modules can wait. */
 static void turn_early(void)
 {
     for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
@@ -536,8 +536,8 @@ static void turn_early(void)
         p.between();
 }
 
-/* The time until the next turn. Dear ones are spread as far as the governor, the window and the
- * sources can wait. Symbols have a budget of their own. */
+/* Runs a turn; returns the time until the next one. Expensive turns are spread as far as the
+ * governor, the window and the sources allow. Symbols have a budget of their own. */
 static int64_t profiler_take_turn(struct sf_turn_pace *pace)
 {
     int64_t begin_ns = (int64_t)(sf_clock_thread_cpu_ns() - sf_own_cost_symbols_ns());
@@ -600,7 +600,7 @@ static bool leave_wish(struct wish *w, bool *is_alive)
 }
 
 /* Submits a request and waits until it is done; false: the thread has ended, or is blocked. A child
- * made behind the library's back has no such thread. */
+ * process created without fork handlers has no such thread. */
 static bool is_done_in(struct wish *w, int64_t end_ns)
 {
     while (atomic_load(&w->state) != DONE) {
@@ -625,7 +625,7 @@ static enum sf_err profiler_ask(const struct wish *what, int64_t patience_ns,
         return sf_fail(why, SF_ERR_NOMEM, "profile: no memory");
     memcpy(w, what, sizeof(*w));
     while (!(is_left = leave_wish(w, &is_alive)) && sf_clock_mono_ns() < end_ns) {
-        unsigned heard = sf_notifier_seen(&p.done); /* another source is being examined */
+        unsigned heard = sf_notifier_seen(&p.done); /* another request is being processed */
         sf_notifier_wait(&p.done, heard, 10000000);
     }
     if (!is_left || !is_alive) {
@@ -667,7 +667,7 @@ enum sf_err sf_profiler_stop(enum sf_profile_party party, unsigned kinds, struct
     return profiler_ask(&w, PATIENCE_NS, out, why);
 }
 
-/* Waits as long as it takes: `arg` is the caller's. */
+/* Waits without a time limit, because `arg` belongs to the caller. */
 enum sf_err sf_profiler_visit(enum sf_profile_party party, unsigned kinds,
                               enum sf_err (*look)(const struct sf_profile *profiles, void *arg),
                               void *arg, struct sf_why *why)

@@ -10,7 +10,7 @@
 static const struct word {
     const char *word;
     unsigned kinds;
-    size_t enabled; /* its key's place in the block */
+    size_t enabled; /* index of its key in the block */
 } words[] = {
     {"cpu", 1u << SF_SAMPLES_CPU, offsetof(struct sf_profiling, has_cpu)},
     {"wall", 1u << SF_SAMPLES_WALL, offsetof(struct sf_profiling, has_wall)},
@@ -54,7 +54,7 @@ void sf_profiling_settings_variable(const char *key, char out[SF_PROFILING_VARIA
         out[i] = out[i] == '.' ? '_' : (char)toupper((unsigned char)out[i]);
 }
 
-/* All keys of the block from their variables. True: one of them says which profilers run. */
+/* Reads all keys of the block from their variables. True: one of them selects profilers. */
 static bool profiling_settings_read_block(struct reader *r, struct sf_profiling *block)
 {
     bool is_said = false;

@@ -32,12 +32,14 @@ static const int64_t CRASH_WAIT_NS = INT64_C(5000000000);
 
 static atomic_int recorded_pid; /* 0: none */
 static atomic_int fatal_signal;
-static atomic_bool is_crashing, is_written; /* a fault waits until the profile is */
+static atomic_bool is_crashing, is_written; /* is_written: a crash waits until the profile is
+                                             * written */
 static unsigned recorded_kinds;
 static char recorded_file[SF_PROFILE_PATH_CAP]; /* "": none */
-static char said_file[SF_PROFILE_PATH_CAP];     /* what became of what was sent; "": nothing was */
+static char said_file[SF_PROFILE_PATH_CAP];     /* file with a report about uploads; "": nothing is
+                                                 * uploaded */
 
-/* In a vforked child, too, which lives in its parent's memory: the id tells. */
+/* Also detects a vforked child, which shares its parent's memory, by the process id. */
 static bool is_recorded(void)
 {
     return atomic_load(&recorded_pid) && (int)syscall(SYS_getpid) == atomic_load(&recorded_pid);
@@ -95,26 +97,26 @@ static void end_now(void *arg)
     (void)arg;
     sf_recorded_at_exit();
     if (atomic_load(&is_crashing))
-        atomic_store(&is_written,
-                     true); /* the thread that crashed dies of it, for its core's sake */
+        atomic_store(&is_written, true); /* the crashed thread gets the signal again, so that the
+                                          * core dump shows it */
     else
         die(atomic_load(&fatal_signal));
 }
 
-/* The handler may have interrupted anything, so a thread of ours does the writing; the program
- * continues for those milliseconds. */
+/* The handler may have interrupted any function, so a thread of the library writes the profile; the
+ * program continues for those milliseconds. */
 static void on_fatal(int sig)
 {
     if (!is_recorded() || atomic_exchange(&fatal_signal, sig)) {
-        die(sig); /* a child's copy of this handler, or a second Ctrl-C */
+        die(sig); /* in a child, or for a second Ctrl-C */
         return;
     }
     sf_profiler_wake();
 }
 
-/* A fault of the program's own. Its thread must not continue, so it waits here while another
- * writes; in vain if it held what that needs. Then the default comes back and the fault happens
- * again. */
+/* A crash of the program. Its thread must not continue, so it waits here while another thread
+ * writes the profile, for a limited time, because it may hold a lock that the writer needs. Then
+ * the default action is restored and the crash happens again. */
 static void on_crash(int sig, siginfo_t *info, void *context)
 {
     struct sigaction action = {.sa_handler = SIG_DFL};
@@ -125,14 +127,13 @@ static void on_crash(int sig, siginfo_t *info, void *context)
         sf_profiler_wake();
         for (int64_t ns = 0; ns < CRASH_WAIT_NS && !atomic_load(&is_written); ns += CRASH_NAP_NS)
             syscall(SYS_nanosleep, &nap, NULL);
-        atomic_store(&is_written, true); /* no thread waits any longer */
+        atomic_store(&is_written, true); /* do not wait any longer */
     } else {
         while (atomic_load(&is_crashing) && !atomic_load(&is_written)) /* a second thread */
             syscall(SYS_nanosleep, &nap, NULL);
     }
     sigaction(sig, &action, NULL);
-    if (info->si_code <=
-        0) /* sent by a program, such as abort: returning would not raise it again */
+    if (info->si_code <= 0) /* sent by a program, as by abort: returning would not raise it again */
         syscall(SYS_tgkill, syscall(SYS_getpid), syscall(SYS_gettid), sig);
 }
 
@@ -159,7 +160,8 @@ static void catch_fatal(void)
     static const int crash[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
     struct sigaction end = {.sa_handler = on_fatal, .sa_flags = SA_RESTART};
     struct sigaction fault = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    static char room[CRASH_STACK]; /* of the main thread: its own may be what ran out */
+    static char room[CRASH_STACK]; /* alternate stack of the main thread, in case its stack
+                                    * overflowed */
     stack_t stack = {.ss_sp = room, .ss_size = sizeof(room)}, used;
     for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++)
         catch_unless_caught(fatal[i], &end);
@@ -190,7 +192,7 @@ SF_API void _Exit(int status)
 
 /* ---- what is recorded ---- */
 
-/* "cpu,heap": bits of the kinds with those words; none known: cpu. */
+/* "cpu,heap" to bits of these kinds; without a known one: cpu. */
 static unsigned recorded_kinds_of(sf_str words)
 {
     unsigned kinds = 0;
@@ -213,7 +215,7 @@ static uint64_t recorded_number_of(const char *name, uint64_t most, uint64_t oth
     return text && sf_str_to_u64(sf_str_from(text), &n) && n && n <= most ? n : otherwise;
 }
 
-/* An explicit rate above the default lifts the overhead budget, unless a budget was given, too. */
+/* An explicit rate above the default removes the overhead budget, unless a budget was given too. */
 static bool is_rate_said(void)
 {
     return recorded_number_of("SPANFLAME_RECORD_RATE", 1000, SF_DEFAULT_HZ) > SF_DEFAULT_HZ &&
@@ -247,7 +249,7 @@ static void pass_over(void *arg, const char *name, const char *val)
     (void)arg, (void)name, (void)val;
 }
 
-/* A recording to a file obeys what the variables of the profiling block say, too. When a program is
+/* The variables of the profiling block also apply to a recording to a file. When a program is
  * recorded, profiling pauses only if that was configured explicitly. */
 static void set_limits(void)
 {
@@ -270,7 +272,7 @@ static void set_periods(void)
     sf_profiler_set_period(SF_SAMPLES_INUSE, bytes);
 }
 
-/* To a file, to a server, or to both: then each gets the same samples. */
+/* Starts the recording to a file, to a server, or to both, which then get the same samples. */
 __attribute__((constructor)) static void recorded_at_load(void)
 {
     const char *server = getenv("SPANFLAME_RECORD_SERVER"), *said = getenv("SPANFLAME_RECORD_SAID");

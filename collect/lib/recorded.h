@@ -1,10 +1,10 @@
-/* recorded.h - a program that is profiled from its first to its last moment without knowing it.
+/* recorded.h - profiles an unmodified program from start to end.
  *
- * `spanflame record` preloads the library and says by environment variables which process, where to
- * and how often. The process is named by its id: an exec keeps that, so a wrapper script leads to
- * the program behind it, and children are left alone. The profile is written when the program
- * exits, by whichever way: return, exit, _exit, a signal that ends programs by default, or a crash
- * that it does not handle itself. */
+ * `spanflame record` preloads the library and gives process, target and rate in environment
+ * variables. The process is identified by its id, which exec keeps, so a wrapper script leads to
+ * the program it starts, and child processes are not recorded. The profile is written however the
+ * program ends: return, exit, _exit, a signal that ends programs by default, or a crash that it
+ * does not handle itself. */
 #pragma once
 
 void sf_recorded_at_exit(void);

@@ -11,9 +11,9 @@
 enum { HITS = 32, KNOWN_KEYS = 512, VERDICT_BITS = 2 };
 
 static atomic_bool is_redacting;
-static struct sf_secret_name_list names; /* compiled once, before is_redacting */
+static struct sf_secret_name_list names; /* compiled once, before is_redacting is set */
 static atomic_bool has_names;
-/* What is known of keys: the upper bits of a hash and, in the lowest two, what was found + 1. */
+/* Cache of results per key: the upper bits of a hash and, in the lowest two, the result + 1. */
 static atomic_uint_fast64_t known[KNOWN_KEYS];
 
 void sf_redact_set(bool is_on)
@@ -23,8 +23,8 @@ void sf_redact_set(bool is_on)
     atomic_store(&is_redacting, is_on);
 }
 
-/* Eight bytes at a time. A hash represents its key, so it begins with the secret: no key that a
- * program takes from a request can be made to pass for another. */
+/* Hashes eight bytes at a time. The hash stands for the key, so it is seeded with the secret: an
+ * attacker cannot construct a key with the hash of another. */
 static uint64_t redact_hash_of(sf_str key)
 {
     uint64_t h = sf_secret_mix(sf_secret(), key.len), last = 0;

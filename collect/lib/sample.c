@@ -13,12 +13,12 @@
 #include "collect/sys/lock.h"
 #include "spanflame.h"
 
-uint16_t sf_sample_max_frames = 64; /* as profiling.max_stack_depth */
+uint16_t sf_sample_max_frames = 64; /* see profiling.max_stack_depth */
 
 enum { RINGS = 32 };
 
 static struct shared_ring {
-    struct sf_lock lock; /* guards the writing end and the scratch; only ever tried */
+    struct sf_lock lock; /* guards the writing end and the scratch memory; never waited for */
     struct sf_raw_sample scratch;
     struct sf_sample_ring ring;
 } rings[RINGS];
@@ -29,7 +29,7 @@ void sf_sample_note_span(struct sf_raw_sample *s)
     sf_sample_note_span_of(s, &sf_thread_self);
 }
 
-/* One that another thread has ended gives way to the one under it, as it would at the thread's next
+/* A span that another thread has ended is replaced by the one below it, as in the thread's next
  * call. */
 void sf_sample_note_span_of(struct sf_raw_sample *s, const struct sf_thread_state *t)
 {
@@ -55,13 +55,13 @@ void sf_sample_note_span_of(struct sf_raw_sample *s, const struct sf_thread_stat
     memcpy(s->span_id, record + 16, 8);
 }
 
-/* Frames of the library are left out: the stack begins at the program's call. */
+/* Removes the library's frames: the stack begins at the program's call. */
 static void cut_own(struct sf_raw_sample *s, uintptr_t caller, bool is_hook_kept)
 {
     uint16_t at = 0;
     while (at < s->n_frames && s->frames[at] != caller)
         at++;
-    if (at == s->n_frames) { /* the walk did not get that far: the caller is all we know */
+    if (at == s->n_frames) { /* the walk did not reach the caller: use the caller alone */
         s->frames[0] = caller;
         s->n_frames = 1;
         return;
@@ -72,8 +72,8 @@ static void cut_own(struct sf_raw_sample *s, uintptr_t caller, bool is_hook_kept
     memmove(s->frames, s->frames + at, s->n_frames * sizeof(s->frames[0]));
 }
 
-/* A thread that is sampled often reads its own stack in place; the first few times, and on stacks
- * that are not the one it was given, a copy does. */
+/* A thread that is sampled often reads its own stack in place; the first few times, and on other
+ * stacks than its own, a copy is used. */
 static struct sf_walk_stack sample_view_of(uintptr_t sp, struct sf_stack_copy **copy)
 {
     enum { LOOK_AFTER = 4 };
@@ -109,12 +109,12 @@ __attribute__((noinline)) void sf_sample_fill(struct sf_raw_sample *s, const voi
     sf_sample_note_span(s);
 }
 
-/* *is_late: many are nearly full and should be emptied before the next turn. */
+/* *is_late: many rings are nearly full and should be emptied before the next turn. */
 static struct shared_ring *take_ring(bool *is_late)
 {
-    /* Threads begin at rings of their own: the record's address differs by thread. */
+    /* Threads start at different rings, chosen by the address of their record. */
     uintptr_t first = (uintptr_t)&sf_thread_self >> 12;
-    for (unsigned i = 0; i < 2 * RINGS; i++) { /* full ones only when all are */
+    for (unsigned i = 0; i < 2 * RINGS; i++) { /* full ones only if all are full */
         struct shared_ring *r = &rings[(first + i) % RINGS];
         if ((i >= RINGS || !sf_sample_ring_is_filling(&r->ring)) && sf_lock_try(&r->lock)) {
             *is_late = i >= RINGS / 4;

@@ -1,4 +1,4 @@
-/* sample_ring.h - samples from where they are taken to the thread that collects them.
+/* sample_ring.h - a ring buffer that passes samples to the collecting thread.
  *
  * One writer at a time (a handler in its thread, or the holder of the ring's lock), one reader.
  * Words of eight bytes:
@@ -18,7 +18,7 @@
 enum { SF_RING_WORDS = 1024, SF_SAMPLE_FRAMES = SF_PROFILING_DEPTH_MAX, SF_SAMPLE_HEAD = 8 };
 
 struct sf_sample_ring {
-    atomic_uint head, tail; /* words written and read; they wrap by themselves */
+    atomic_uint head, tail; /* words written and read; the counters wrap around */
     atomic_uint_fast64_t dropped;
     uint64_t words[SF_RING_WORDS];
 };
@@ -30,7 +30,7 @@ struct sf_raw_sample {
     uint8_t wait; /* enum sf_wait */
     uint32_t thread;
     uint64_t time_ns;                 /* monotonic; of a wait, its end */
-    uint64_t values[2];               /* as the kind says: how many, how much */
+    uint64_t values[2];               /* count and amount, depending on the kind */
     uint8_t trace_id[16], span_id[8]; /* zero: no span */
     uintptr_t frames[SF_SAMPLE_FRAMES];
 };
@@ -39,5 +39,5 @@ struct sf_raw_sample {
 bool sf_sample_ring_put(struct sf_sample_ring *r, const struct sf_raw_sample *s);
 bool sf_sample_ring_get(struct sf_sample_ring *r, struct sf_raw_sample *out); /* false: empty */
 bool sf_sample_ring_is_empty(const struct sf_sample_ring *r);
-/* More than half of it waits to be read. */
+/* Whether more than half of it is unread. */
 bool sf_sample_ring_is_filling(const struct sf_sample_ring *r);

@@ -1,4 +1,4 @@
-/* sampler.h - which traces are kept: OTEL_TRACES_SAMPLER and its argument. */
+/* sampler.h - the trace sampler: OTEL_TRACES_SAMPLER and its argument. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -6,12 +6,12 @@
 #include "base/str.h"
 
 struct sf_sampler {
-    bool is_parent_based; /* a parent's decision is followed */
-    uint64_t threshold; /* of 2^56: roots whose trace id's last 7 bytes are at or above are kept */
+    bool is_parent_based; /* follow the parent's decision */
+    uint64_t threshold;   /* of 2^56: traces whose last 7 id bytes are at or above it are kept */
 };
 
-/* always_on, always_off, traceidratio, and each with parentbased_ before; false: none of these, or
- * a ratio that is not within 0 and 1. */
+/* always_on, always_off, traceidratio, and each prefixed with parentbased_; false: another name, or
+ * a ratio outside of 0 to 1. */
 bool sf_sampler_parse(sf_str name, sf_str arg, struct sf_sampler *out);
 
 static inline bool sf_sampler_keeps(const struct sf_sampler *s, const uint8_t trace_id[16],

@@ -1,10 +1,11 @@
-/* secret.h - random in each process: what the hashes of the library's tables begin with.
+/* secret.h - a random secret of the process, with which the hashes of the library's tables are
+ * seeded.
  *
- * Trace ids and tracestate come with requests of other people's, and a program may make attribute
- * keys of what it was sent. With an open hash a sender could choose ids that share a slot, or a key
- * that is taken for another. The kernel gives every program 16 random bytes at its start: they cost
- * no call that could fail or block, and are the same in signal handlers and after a fork. Nothing
- * made of them leaves the process. */
+ * Trace ids and tracestate come from other systems' requests, and a program may use received data
+ * as attribute keys. With an unseeded hash a sender could choose colliding ids, or a key with the
+ * hash of another. The kernel gives every program 16 random bytes at its start: reading them needs
+ * no call that could fail or block, and they are the same in signal handlers and after a fork. No
+ * value derived from them leaves the process. */
 #pragma once
 #include <stdint.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static inline uint64_t sf_secret(void)
     return (uint64_t)mixed ^ (uint64_t)(mixed >> 64);
 }
 
-/* One more number into a hash that began with the secret. */
+/* Mixes one more number into a hash that was seeded with the secret. */
 static inline uint64_t sf_secret_mix(uint64_t hash, uint64_t v)
 {
     __uint128_t mixed = (__uint128_t)(hash ^ v) * 0xd6e8feb86659fd93u;

@@ -11,7 +11,7 @@
 
 enum { SLOTS = 8192, MOST = SLOTS * 3 / 4, PLACES = 32768 };
 
-/* Trace ids of one window that are kept for what became of their requests. */
+/* Trace ids of one window whose samples keep their ids because of the request's outcome. */
 struct kept {
     uint8_t ids[SLOTS][16]; /* zero: free */
     unsigned n;
@@ -34,17 +34,17 @@ static const struct rules *rules(void)
 
 static struct {
     struct sf_lock lock;  /* guards the two below */
-    struct kept *windows; /* this one and the one before */
+    struct kept *windows; /* the current window and the previous one */
     unsigned now;
     atomic_uint_fast64_t n_lost;
-    /* The collecting thread's own. */
+    /* The fields below are used by the collecting thread only. */
     uint8_t (*live)[16];
     int64_t turned_ns;
 } s;
 
 void sf_selection_init(const struct sf_profiling *block)
 {
-    static struct kept windows[2]; /* pages that are touched only when it is on */
+    static struct kept windows[2]; /* static pages, touched only when selection is on */
     static uint8_t live[PLACES][16];
     struct rules *next = rules() == &both[0] ? &both[1] : &both[0];
     s.windows = windows;
@@ -57,7 +57,7 @@ void sf_selection_init(const struct sf_profiling *block)
     atomic_store_explicit(&in_use, next, memory_order_release);
 }
 
-/* Of the calling thread; 0: not known. */
+/* CPU time of the calling thread; 0: unknown. */
 static uint64_t cpu_ns(void)
 {
     struct timespec t;
@@ -117,7 +117,8 @@ static void selection_keep(const uint8_t id[16])
     sf_lock_give(&s.lock);
 }
 
-/* On the thread that ends it; a request that ends elsewhere is not known to have used CPU. */
+/* Called on the thread that ends it; for a request that ends on another thread the CPU time is
+ * unknown. */
 static bool is_heavy(const struct sf_span_slot *root, int64_t length_ns)
 {
     uint64_t used_ns;
@@ -139,7 +140,7 @@ void sf_selection_end(const struct sf_span_slot *root, int64_t length_ns)
 
 /* ---- in the collecting thread ---- */
 
-/* Requests that run. An id that changes while it is copied is one that is in no sample. */
+/* Lists running requests. An id that changes while it is copied matches no sample. */
 static void list_live(void)
 {
     unsigned n = atomic_load(&sf_span_pool_n_chunks) * SF_POOL_CHUNK;

@@ -17,7 +17,7 @@
 struct reader {
     struct sf_settings *s;
     sf_settings_get get;
-    struct sf_why *why; /* the first value that cannot be used */
+    struct sf_why *why; /* describes the first unusable value */
     bool has_warned;
 };
 
@@ -27,9 +27,9 @@ static sf_str settings_value(struct reader *r, const char *name)
     return sf_str_trim(sf_str_from(text));
 }
 
-/* Traces and profiles may go to different places; most go to the same. */
+/* Traces and profiles may be sent to different endpoints. */
 struct signal {
-    const char *word; /* in names of variables: "TRACES_" */
+    const char *word; /* part of the variables' names: "TRACES_" */
     const char *path, *method;
     struct sf_exporter_settings *x;
     struct sf_buf *headers;
@@ -80,7 +80,7 @@ static uint64_t settings_number(struct reader *r, const char *name, sf_str v, ui
     return otherwise;
 }
 
-/* "%41" to "A"; a bad escape stays as it is. */
+/* Decodes "%41" to "A"; an invalid escape is left unchanged. */
 static void settings_unescape(sf_str in, struct sf_buf *out)
 {
     sf_buf_reset(out);
@@ -96,7 +96,8 @@ static void settings_unescape(sf_str in, struct sf_buf *out)
     }
 }
 
-/* "key=value" pairs between commas, values percent-encoded. False at the end. */
+/* Reads the next of "key=value" pairs separated by commas, values percent-encoded. False at the
+ * end. */
 static bool next_pair(sf_str *rest, sf_str *key, struct sf_buf *val)
 {
     sf_str pair;
@@ -112,7 +113,7 @@ static bool next_pair(sf_str *rest, sf_str *key, struct sf_buf *val)
     return false;
 }
 
-/* First of all: what is read next is written already. */
+/* Read first, because values read afterwards are already redacted. */
 static void read_redaction(struct reader *r)
 {
     sf_str v = settings_value(r, "SPANFLAME_REDACT");
@@ -142,7 +143,7 @@ static void settings_read_resource(struct reader *r, const char *service)
         else if (!name.len)
             snprintf(s->service, sizeof(s->service), "%.*s", SF_STR_ARG(sf_buf_str(&val)));
     }
-    if (!sf_buf_ok(&val)) /* half a value is worse than none */
+    if (!sf_buf_ok(&val)) /* do not use a truncated value */
         s->resource.err = val.err;
     sf_buf_done(&val);
     if (name.len)
@@ -153,7 +154,7 @@ static void settings_read_resource(struct reader *r, const char *service)
     sf_attr_write_str(&s->resource, 1, SF_STR("service.name"), sf_str_from(s->service));
 }
 
-/* A header must not be able to end its line, nor to speak about the body. */
+/* A header must not contain a line end, nor describe the body. */
 static bool settings_is_header(sf_str name, sf_str val)
 {
     static const char own[][20] = {
@@ -200,7 +201,7 @@ static bool settings_read_path(struct reader *r, const struct signal *g, const c
     return path.len < SF_TLS_PATH_CAP;
 }
 
-/* Trusted CAs are never guessed: an unusable path makes the endpoint unusable. */
+/* Certificate files are never guessed: an unusable path makes the endpoint unusable. */
 static enum sf_err settings_read_files(struct reader *r, const struct signal *g,
                                        struct sf_tls_files *out, struct sf_why *why)
 {
@@ -211,8 +212,8 @@ static enum sf_err settings_read_files(struct reader *r, const struct signal *g,
     return SF_OK;
 }
 
-/* A signal's own address is used as it stands; the general one, and a Pyroscope server's, is the
- * root to which the path is added. */
+/* A signal's own URL is used unchanged; to the general one, and that of a Pyroscope server, the
+ * signal's path is appended. */
 static enum sf_err settings_read_endpoint(struct reader *r, const struct signal *g,
                                           struct sf_why *why)
 {
@@ -228,7 +229,7 @@ static enum sf_err settings_read_endpoint(struct reader *r, const struct signal 
         url = settings_value(r, "PYROSCOPE_SERVER_ADDRESS");
     if (!url.len)
         url = x->is_grpc ? SF_STR("http://localhost:4317") : SF_STR("http://localhost:4318");
-    if (x->is_grpc) { /* whatever path was stated: the method is the path */
+    if (x->is_grpc) { /* any path in the URL is replaced: the method is the path */
         size_t scheme = 0, at;
         if (sf_str_find(url, SF_STR("://"), &scheme))
             scheme += 3;

@@ -12,9 +12,9 @@ enum {
     SIGNALS = 15,
     PERIOD_NS = 200000,
     MOST_CPU_NS = 10000000, /* for all of it */
-    MOST_NS = 200000,       /* of one: the thread lost its processor meanwhile */
-    /* This loop holds all it needs in its caches, and a program that works does not: where 24 us
-     * are seen here and 4 in the handler, samples take 41 of a program. So half as much again. */
+    MOST_NS = 200000,       /* longer gaps are ignored: the thread was preempted */
+    /* This loop runs from the caches, a real program does not: where 24 us are measured here and 4
+     * in the handler, a sample costs a program 41. So half of the measured time is added. */
     WARM_PARTS = 2
 };
 
@@ -38,7 +38,8 @@ static void signal_price_watch(struct gaps *g, const volatile uint64_t *seen)
     int64_t before_ns = sf_clock_mono_ns();
     for (unsigned i = 0; g->n < SIGNALS; i++) {
         int64_t now_ns = sf_clock_mono_ns();
-        if (*seen != last) { /* it came after the clock was read, or before: both lie between */
+        if (*seen != last) { /* the signal came before or after the clock was read: read it again,
+                              * so that the gap contains it */
             now_ns = sf_clock_mono_ns();
             signal_price_add(g, now_ns - before_ns);
             last = *seen;
@@ -49,7 +50,7 @@ static void signal_price_watch(struct gaps *g, const volatile uint64_t *seen)
     }
 }
 
-/* A timer over CPU time is examined in ticks that come anyway: what it adds is the signal. */
+/* A CPU timer is checked in ticks that occur anyway, so its cost is only that of the signal. */
 static void signal_price_send(struct gaps *g, int sig, long tid)
 {
     long pid = syscall(SYS_getpid);

@@ -1,9 +1,9 @@
-/* Spans: start and end.
+/* Starts and ends spans.
  *
  * A recorded span is written as the protobuf message it will be sent as, field by field, while it
- * lives: protobuf does not care about order, so ending one is a few more fields and one copy into
- * the outbox. Span{1 trace_id, 2 span_id, 3 trace_state, 4 parent, 5 name, 6 kind, 7 start, 8 end,
- * 9 attributes, 10 dropped, 11 events, 12 dropped, 13 links, 14 dropped, 15 status, 16 flags}. */
+ * lives: fields may be in any order, so ending it means adding a few fields and one copy into the
+ * outbox. Span{1 trace_id, 2 span_id, 3 trace_state, 4 parent, 5 name, 6 kind, 7 start, 8 end, 9
+ * attributes, 10 dropped, 11 events, 12 dropped, 13 links, 14 dropped, 15 status, 16 flags}. */
 #include <errno.h>
 
 #include "base/heap.h"
@@ -18,7 +18,8 @@
 
 struct parent {
     const uint8_t *trace_id, *span_id; /* NULL: a root */
-    const uint8_t *local_root;         /* 18 bytes of record attributes; NULL: this is one */
+    const uint8_t *local_root;         /* 18 bytes of the record's attributes; NULL: this span is
+                                        * the local root */
     const char *tracestate;
     bool is_sampled, is_remote;
     uint8_t profile;
@@ -119,7 +120,7 @@ static char *span_copy_text(const char *text)
     return p;
 }
 
-/* Programs that were built with an older header have no such member. */
+/* Programs built with an older header do not have this member. */
 static uint8_t span_profile_of(const sf_span_options *o)
 {
     bool is_said = o && o->size >= sizeof(sf_span_options) && o->profile >= SF_SPAN_PROFILE_AUTO &&
@@ -208,7 +209,7 @@ static int64_t end_time(const struct sf_span_slot *slot, uint64_t end_unix_ns)
     return sf_clock_unix_ns();
 }
 
-/* The record of the outbox: field 2 of ScopeSpans, with its tag and length in front. */
+/* Queues the span as field 2 of ScopeSpans, with its tag and length. */
 static bool queue(struct sf_span_slot *slot)
 {
     uint8_t head[8];
@@ -232,8 +233,9 @@ static bool queue(struct sf_span_slot *slot)
 static void span_finish(struct sf_span_slot *slot, uint64_t end_unix_ns)
 {
     struct sf_buf *b = &slot->body;
-    b->max = SF_SPAN_BODY_MAX + 1024;                 /* the end always has space */
-    if (!sf_span_attr_has(slot, SF_STR("thread.id"))) /* the program may know better */
+    b->max = SF_SPAN_BODY_MAX + 1024;                 /* reserve: the fields of the end always
+                                                       * fit */
+    if (!sf_span_attr_has(slot, SF_STR("thread.id"))) /* not if the program has set it */
         sf_attr_write_int(b, 9, SF_STR("thread.id"), slot->tid);
     if (sf_library.settings.cost_items)
         sf_span_cost_write(&slot->cost, sf_library.settings.cost_items, sf_thread_self.tid,
@@ -250,7 +252,10 @@ static void span_finish(struct sf_span_slot *slot, uint64_t end_unix_ns)
 
 void sf_span_end_at(sf_span s, uint64_t end_unix_ns)
 {
-    enum { KEPT_CAP = 4096 }; /* a long span's buffer does not stay with its slot */
+    enum {
+        KEPT_CAP = 4096
+    }; /* a longer buffer is freed with the span instead of staying with its
+        * slot */
     struct sf_thread_state *t = &sf_thread_self;
     struct sf_span_slot *slot;
 
@@ -260,7 +265,8 @@ void sf_span_end_at(sf_span s, uint64_t end_unix_ns)
     if (slot) {
         if (t->current == s)
             sf_active_set(t, sf_span_pool_find_under(slot->under));
-        atomic_fetch_add_explicit(&slot->gen, 1, memory_order_release); /* from here it is over */
+        atomic_fetch_add_explicit(&slot->gen, 1, memory_order_release); /* from here on the span has
+                                                                         * ended */
         if (slot->is_local_root && slot->is_recording)
             sf_selection_end(slot, end_time(slot, end_unix_ns) - slot->start_unix_ns);
         if (slot->is_recording && slot->epoch == t->epoch)

@@ -1,4 +1,4 @@
-/* What a span carries: attributes, events, links, status, a better name. */
+/* The contents of a span: attributes, events, links, status, a new name. */
 #include "base/text.h"
 #include "collect/lib/attr_write.h"
 #include "collect/lib/library.h"
@@ -7,11 +7,12 @@
 #include "collect/sys/clock.h"
 #include "wire/pb_write.h"
 
-/* The locked slot of a span that records here, else NULL. Ends with leave. */
+/* The locked slot of a span that is recorded in this process, else NULL. span_attr_leave() releases
+ * it. */
 static struct sf_span_slot *span_attr_enter(struct sf_thread_state *t, sf_span s)
 {
     struct sf_span_slot *slot = sf_span_pool_find(s);
-    /* Unsampled ones are answered without the lock: that is what they are for. */
+    /* Spans that are not sampled return without taking the lock. */
     if (!slot || !slot->is_recording || !sf_library_enter(t))
         return NULL;
     slot = sf_span_pool_lock(s);
@@ -29,7 +30,7 @@ static void span_attr_leave(struct sf_thread_state *t, struct sf_span_slot *slot
     sf_library_leave(t);
 }
 
-/* What did not fit is reverted whole, so that the message stays readable. */
+/* A field that did not fit is removed completely, so that the message stays valid. */
 static bool keep_or_undo(struct sf_buf *b, size_t len_before)
 {
     if (sf_buf_ok(b))

@@ -51,12 +51,12 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)t.tv_sec * SF_NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* Opening a file costs ten times what the count of switches does, and a thread that was not
- * switched has waited for no processor since. */
+/* Reads the file only when the count of context switches has changed: it costs ten times as much,
+ * and without a switch the thread has not waited for a CPU. */
 static uint64_t run_delay(uint32_t tid, const struct sf_span_cost *now)
 {
     static __thread struct {
-        uint32_t tid; /* 0: nothing is known; another's: a fork */
+        uint32_t tid; /* 0: nothing known; another thread's: after a fork */
         uint64_t switches, delay_ns;
     } known;
     uint64_t switches = now->switches[0] + now->switches[1];
@@ -95,7 +95,8 @@ static void read_now(struct sf_span_cost *c, unsigned items)
         c->run_queue_ns = run_delay(c->tid, c);
     if (items & SF_COST_PROCESS && c->is_root)
         c->process_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    if (items & SF_COST_CPU) /* last at the start, first of what matters */
+    if (items & SF_COST_CPU) /* read last at the start and first at the end, so that it excludes the
+                              * other reads */
         c->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     errno = saved;
 }
@@ -111,7 +112,7 @@ static void span_cost_write(struct sf_buf *span, sf_str key, uint64_t before, ui
     sf_attr_write_int(span, ATTRIBUTES, key, after > before ? (int64_t)(after - before) : 0);
 }
 
-/* "cpu,heap": what is sampled now. */
+/* Lists the kinds that are sampled now: "cpu,heap". */
 static sf_str types_now(char *out, size_t cap)
 {
     unsigned seen = 0;
@@ -140,11 +141,11 @@ static void span_cost_write_profile(const struct sf_span_cost *c, const struct s
         span_cost_write(span, SF_STR("profile.duration_us"), c->sampled_ns / 1000,
                         now->sampled_ns / 1000);
     }
-    sf_hex_encode(span_id, 8, hex); /* its own: samples carry that, not the root's */
+    sf_hex_encode(span_id, 8, hex); /* the span's own id: samples carry that, not the root's */
     sf_attr_write_str(span, ATTRIBUTES, SF_STR("pyroscope.profile.id"), (sf_str){hex, sizeof(hex)});
 }
 
-/* The sum represents the kinds that are not named: those were none. */
+/* Writes the sum and the kinds of waits that are not zero. */
 static void write_waits(const struct sf_span_cost *c, const struct sf_span_cost *now,
                         struct sf_buf *span)
 {
@@ -183,7 +184,7 @@ void sf_span_cost_write(const struct sf_span_cost *c, unsigned items, uint32_t t
     struct sf_span_cost now = {.tid = tid, .is_root = c->is_root};
     if (!c->tid || c->tid != tid)
         return;
-    if (items & SF_COST_CPU) /* before the others cost some themselves */
+    if (items & SF_COST_CPU) /* read first, before the other reads use CPU time */
         now.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
     read_now(&now, items & ~(unsigned)SF_COST_CPU);
     if (items & SF_COST_CPU)
@@ -205,7 +206,7 @@ void sf_span_cost_write(const struct sf_span_cost *c, unsigned items, uint32_t t
                           (int64_t)sf_tasks_memory());
         sf_attr_write_int(span, ATTRIBUTES, SF_STR("runtime.threads"), sf_tasks_n());
     }
-    if (c->has_waits && now.has_waits) /* else some were not measured */
+    if (c->has_waits && now.has_waits) /* otherwise some waits were not measured */
         write_waits(c, &now, span);
     write_memory(c, &now, items, span);
     if (items & SF_COST_PROFILE)

@@ -5,7 +5,8 @@
 _Atomic(struct sf_span_slot *) sf_span_pool_chunks[SF_POOL_CHUNKS];
 atomic_uint sf_span_pool_n_chunks;
 static atomic_uint_fast64_t free_head; /* tag << 32 | index + 1 */
-static struct sf_lock grow_lock;       /* guards the chunks; takes nothing, maps memory */
+static struct sf_lock grow_lock;       /* guards the chunks; held while memory is mapped; no other
+                                        * lock is taken */
 
 static void span_pool_push(struct sf_span_slot *slot)
 {
@@ -47,7 +48,7 @@ static struct sf_span_slot *span_pool_grow(void)
     }
     sf_lock_give(&grow_lock);
     if (!chunk)
-        return span_pool_pop(); /* another thread may have given one back meanwhile */
+        return span_pool_pop(); /* another thread may have returned one meanwhile */
     for (uint32_t i = SF_POOL_CHUNK; --i > 0;)
         span_pool_push(&chunk[i]);
     return &chunk[0];
@@ -70,7 +71,10 @@ void sf_span_pool_give(struct sf_span_slot *slot)
 
 struct sf_span_slot *sf_span_pool_find_under(sf_span s)
 {
-    enum { DEPTH = 16 }; /* ended ones in a row; numbers may lead in a circle */
+    enum {
+        DEPTH = 16
+    }; /* maximum number of ended spans to follow; reused numbers could form a
+        * cycle */
     for (int i = 0; i < DEPTH; i++) {
         struct sf_span_slot *slot = sf_span_pool_place(s);
         uint32_t gen;
@@ -129,7 +133,7 @@ void sf_span_pool_after_fork(bool is_child)
             sf_lock_give(&slot->lock);
             continue;
         }
-        /* A thread that is gone was in the middle of it: its buffer is not to be trusted. */
+        /* Its buffer may be inconsistent: a thread that no longer exists was changing it. */
         slot->body = (struct sf_buf){0};
         slot->tracestate = NULL;
         sf_lock_reset(&slot->lock);

@@ -29,8 +29,8 @@ struct sf_walk_stack sf_stack_copy_take(uintptr_t sp, struct sf_stack_copy **cop
         return (struct sf_walk_stack){(const uint8_t *)sp, sp, sp};
     to = (struct iovec){(*copy)->bytes, SF_STACK_COPY_LEN};
     from = (struct iovec){(void *)sp, SF_STACK_COPY_LEN};
-    /* Up to where memory ends. Not by libc's name: a sanitizer's would examine the ranges. The
-     * kernel reads counts and flags as long: of an int on the stack the upper half is anything. */
+    /* Copies up to the end of the mapping. Not through libc's function: a sanitizer's version would
+     * check the ranges. The kernel reads counts and flags as long, so they must not be int. */
     n = syscall(SYS_process_vm_readv, (long)getpid(), &to, 1UL, &from, 1UL, 0UL);
     errno = saved;
     return (struct sf_walk_stack){(*copy)->bytes, sp, sp + (n > 0 ? (uintptr_t)n : 0)};
@@ -48,8 +48,8 @@ void sf_stack_copy_after_fork(void)
         atomic_store(&copies[i].is_taken, false);
 }
 
-/* It holds the thread's control block, or the system calls it the main stack, which grows. Above
- * the control block nothing is the thread's. */
+/* The mapping is accepted if it contains the thread's control block or is the main stack. Memory
+ * above the control block does not belong to the thread's stack. */
 bool sf_stack_copy_find(uintptr_t sp, uintptr_t tcb, uintptr_t *lo, uintptr_t *hi)
 {
     enum { MAIN_MOST = 8 << 20 };

@@ -7,13 +7,14 @@
 enum { SLOTS = 8192 };
 
 struct entry {
-    uint32_t at, hash, next; /* first of its words; number of the next with the same slot */
+    uint32_t at, hash, next; /* index of its first word; hash; id of the next entry with the same
+                              * slot */
     uint16_t n;
     uint8_t end;
 };
 
 struct sf_stack_table {
-    struct sf_lock lock; /* guards everything; takes nothing */
+    struct sf_lock lock; /* guards everything; no other lock is taken while it is held */
     uint32_t n, n_words;
     uint64_t lost;
     uint32_t slots[SLOTS];

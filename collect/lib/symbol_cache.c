@@ -74,7 +74,7 @@ static uint32_t text_id(struct sf_symbol_cache *c, sf_str s)
     return id;
 }
 
-/* A name is taken apart once. */
+/* Demangles each name once. */
 static uint32_t people_id(struct sf_symbol_cache *c, uint32_t system_name, sf_str s)
 {
     bool is_new;
@@ -100,7 +100,7 @@ bool sf_symbol_cache_add(struct sf_symbol_cache *c, sf_str system_name, sf_str f
     one.system_name = text_id(c, system_name);
     one.name = people_id(c, one.system_name, system_name);
     one.file = text_id(c, file);
-    if (has_failed(c)) /* one of the texts is not there */
+    if (has_failed(c)) /* a text could not be stored */
         return false;
     sf_buf_add(&c->lines, &one, sizeof(one));
     return sf_buf_ok(&c->lines);

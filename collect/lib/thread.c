@@ -8,7 +8,7 @@
 #include "collect/sys/clock.h"
 
 enum { KNOWN = 1024, NEAR = 4 };
-/* Where threads have their blocks, by id. Entries are not removed: readers check the id in them. */
+/* The threads' blocks, by thread id. Entries are not removed: readers check the id in them. */
 static struct {
     atomic_uint tid;
     _Atomic(struct sf_thread_state *) at;
@@ -47,14 +47,15 @@ bool sf_thread_peek(uint32_t tid, struct sf_thread_state *out)
 
 __thread struct sf_thread_state sf_thread_self;
 
-/* The symbol outside profilers search for: a pointer to the record, NULL when there is none. */
+/* The symbol that external profilers search for: a pointer to the record, NULL when there is
+ * none. */
 SF_API extern __thread const void *otel_thread_ctx_v1;
 __attribute__((used)) __thread const void *otel_thread_ctx_v1;
 
 void sf_thread_prepare(struct sf_thread_state *t, uint32_t epoch)
 {
     sf_clock_random_fill(t->chance, sizeof(t->chance));
-    t->chance[0] |= 1; /* all zero would stay so */
+    t->chance[0] |= 1; /* the generator's state must not be all zero */
     t->tid = (uint32_t)syscall(SYS_gettid);
     thread_sign_in(t);
     /* Another publisher in the global scope shares this variable; the first one keeps it. */

@@ -1,4 +1,4 @@
-/* W3C trace context: what crosses process borders in two headers. */
+/* W3C trace context: reads and writes the headers traceparent and tracestate. */
 #include "base/text.h"
 #include "collect/lib/active.h"
 #include "collect/lib/library.h"
@@ -23,7 +23,8 @@ static bool traceparent_is_zero(const uint8_t *p, size_t len)
     return true;
 }
 
-/* "key=value" members between commas, at most 32; keys are lower case, values printable. */
+/* Checks "key=value" members separated by commas, at most 32; keys are lower case, values
+ * printable. */
 static bool is_tracestate(sf_str text)
 {
     sf_str rest = text, member;
@@ -58,7 +59,7 @@ int sf_context_parse(const char *traceparent, const char *tracestate, sf_context
     sf_str t = sf_str_trim(sf_str_from(traceparent)), state = sf_str_trim(sf_str_from(tracestate));
     uint8_t version;
 
-    /* 00-<32>-<16>-<2>; a later version may continue behind another dash */
+    /* 00-<32>-<16>-<2>; a later version may have more after another dash */
     if (!out || t.len < 55 || has_upper(sf_str_part(t, 0, 55)) || t.p[2] != '-' || t.p[35] != '-' ||
         t.p[52] != '-' || !sf_hex_decode(sf_str_part(t, 0, 2), &version, 1) || version == 0xff ||
         (t.len > 55 && (version == 0 || t.p[55] != '-')))

@@ -1,7 +1,7 @@
 #include "collect/lib/turn_pace.h"
 
-enum { PARTS = 400 };  /* a turn may cost one of so many parts of the CPU time until the next */
-#define LEAST_CPUS 0.1 /* a program that sleeps has CPU time to come */
+enum { PARTS = 400 };  /* a turn may cost 1/400 of the CPU time until the next */
+#define LEAST_CPUS 0.1 /* a program that sleeps is treated as if it used this much of a CPU */
 
 int64_t sf_turn_pace(struct sf_turn_pace *p, int64_t time_ns, int64_t process_ns, int64_t cost_ns)
 {

@@ -12,7 +12,7 @@ static struct sf_hook_waits *waits_of(struct sf_hook_thread *t, enum sf_sample_k
     return kind == SF_SAMPLES_MUTEX ? &t->mutex : &t->block;
 }
 
-/* What is beyond whole microseconds goes with the thread's next one. */
+/* The rest beyond whole microseconds is added to the thread's next sample. */
 static bool waits_take(struct sf_hook_thread *t, enum sf_sample_kind kind, enum sf_wait wait,
                        uint64_t n, uint64_t ns, const void *caller)
 {
@@ -37,7 +37,7 @@ static void add_short(struct sf_hook_thread *t, enum sf_sample_kind kind, enum s
         return;
     }
     w->left_ns = sf_gap_draw(&t->chance, SF_WAIT_LONG_NS);
-    if (waits_take(t, kind, wait, w->n, w->ns, caller)) /* else the next one carries it */
+    if (waits_take(t, kind, wait, w->n, w->ns, caller)) /* if dropped, the next sample carries it */
         w->n = w->ns = 0;
 }
 

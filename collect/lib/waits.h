@@ -1,11 +1,11 @@
-/* waits.h - waiting that the hooks have measured, on its way to a profile.
+/* waits.h - turns waits measured by the hooks into samples.
  *
- * Every wait is counted and its time summed, so totals are exact; only stacks are chosen. A wait of
- * a millisecond or more is a sample by itself. Of shorter ones, one stack per millisecond of
- * waiting on average is taken, at random in proportion to time, and carries what this thread has
- * waited since the one before. Samples have whole microseconds, what is left of a wait goes with
- * the next one of the thread: nanoseconds of a wait say nothing of it, and take more bytes than its
- * other times together. */
+ * Every wait is counted and its time summed, so totals are exact; only stacks are sampled. A wait
+ * of a millisecond or more is a sample by itself. Of shorter ones, on average one stack per
+ * millisecond of waiting is taken, at random in proportion to time; it carries all waiting of this
+ * thread since the previous one. Times are whole microseconds, and remainders are added to the
+ * thread's next sample: nanoseconds are meaningless here and would take more bytes than the other
+ * fields together. */
 #pragma once
 #include <stdint.h>
 
@@ -13,6 +13,6 @@
 
 enum { SF_WAIT_LONG_NS = 1000000 };
 
-/* This thread has waited `ns` for `wait` in a call that returns to `caller`. `kind` is mutex or
- * block. Keeps errno. */
+/* Records that this thread has waited `ns` for `wait` in a call that returns to `caller`. `kind` is
+ * mutex or block. Keeps errno. */
 void sf_waits_add(enum sf_sample_kind kind, enum sf_wait wait, uint64_t ns, const void *caller);

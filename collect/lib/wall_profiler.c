@@ -20,16 +20,16 @@ static struct {
         uint32_t tid; /* 0: free */
         bool is_there;
         int64_t sampled_ns;
-        uint64_t delay_ns; /* in the run queue, up to the last look */
+        uint64_t delay_ns; /* time in the run queue, until the last check */
     } threads[THREADS_MAX];
     uint32_t n, next;
     int64_t period_ns, next_ns, listed_ns;
-} w; /* the collecting thread's */
+} w; /* used by the collecting thread only */
 
 /* ---- one thread ---- */
 
-/* What kind of file it waits for. The number may be another file's by now: then the label is
- * wrong, and nothing else. */
+/* The kind of file that the thread waits for. The descriptor may have been reused meanwhile: then
+ * only the label is wrong. */
 static enum sf_wait wait_of_file(uint64_t fd)
 {
     struct stat st;
@@ -80,7 +80,7 @@ static bool wall_profiler_is_same(const struct sf_task_wait *a, const struct sf_
     return a->call == b->call && a->sp == b->sp && a->pc == b->pc;
 }
 
-/* The stack and span of a thread that waits; false: it runs, moved on, or is gone. */
+/* The stack and span of a waiting thread; false: it runs, has moved on, or has ended. */
 static bool wall_profiler_look(uint32_t tid, struct sf_raw_sample *s, enum sf_task_state *state)
 {
     struct sf_task_wait before, after;
@@ -109,7 +109,7 @@ static bool wall_profiler_look(uint32_t tid, struct sf_raw_sample *s, enum sf_ta
         sf_modules_leave();
         s->end = (uint8_t)end;
     } else if (*state == SF_TASK_WAITS) {
-        *state = SF_TASK_RUNS; /* it did, between the two looks */
+        *state = SF_TASK_RUNS; /* it ran between the two checks */
     }
     sf_stack_copy_give(copy);
     s->wait = (uint8_t)wall_profiler_wait_of(&before);
@@ -153,8 +153,8 @@ static void list_threads(int64_t now_ns)
     w.listed_ns = now_ns;
 }
 
-/* A runnable thread that waits for a CPU: the kernel counts that time. It stands where the CPU
- * profiler saw it last. */
+/* A runnable thread that waits for a CPU: the kernel counts that time. Its stack is that of its
+ * last CPU sample. */
 static void add_delay(struct seen *t)
 {
     const struct sf_raw_sample *last = sf_cpu_profiler_last(t->tid);
@@ -245,7 +245,7 @@ static void wall_profiler_add_thread(uint32_t tid, void *arg)
     if (!wall_profiler_look(tid, &s, &state)) {
         if (state == SF_TASK_GONE)
             return;
-        if (last) { /* it runs: where the CPU profiler saw it last */
+        if (last) { /* it runs: use the stack of its last CPU sample */
             s = *last;
             s.kind = SF_SAMPLES_THREADS;
             s.values[0] = 1;

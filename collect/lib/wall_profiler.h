@@ -1,11 +1,11 @@
-/* wall_profiler.h - where threads are, whether they run or wait.
+/* wall_profiler.h - the wall-clock profiler: stacks of threads, whether they run or wait.
  *
- * No signal is sent to a thread that waits: a poll or a sleep would come back with EINTR. Threads
- * that run are seen by the CPU profiler's samples, each worth its CPU time. Threads that wait are
- * examined from outside: the kernel says in which call, with which stack pointer; the stack is
- * copied and walked, and thrown away if the thread has moved on meanwhile. Each such look is worth
- * the time since the last one at that thread. A turn examines a few threads only, so hundreds of
- * sleepers cost what a few do. */
+ * No signal is sent to a waiting thread: its poll or sleep would return with EINTR. Running threads
+ * are covered by the CPU profiler's samples, each weighted with its CPU time. Waiting threads are
+ * examined from another thread: the kernel gives the system call and the stack pointer; the stack
+ * is copied and walked, and discarded if the thread has moved on meanwhile. Each such sample is
+ * weighted with the time since the last one of that thread. A turn examines only a few threads, so
+ * hundreds of sleeping ones cost no more than a few. */
 #pragma once
 #include "collect/lib/profiler.h"
 

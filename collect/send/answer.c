@@ -52,7 +52,7 @@ static bool header_line(struct sf_answer *a, sf_str line)
 
 static bool head_ends(struct sf_answer *a)
 {
-    if (a->status < 200) { /* 100 Continue and the like: the answer is still to come */
+    if (a->status < 200) { /* 100 Continue and similar: the answer is still to come */
         uint32_t head_len = a->head_len;
         memset(a, 0, sizeof(*a));
         a->head_len = head_len;
@@ -61,7 +61,7 @@ static bool head_ends(struct sf_answer *a)
     if (a->status == 204 || a->status == 304) {
         a->is_done = true;
     } else if (a->is_chunked) {
-        if (a->has_length) /* request smuggling: trust neither from here on */
+        if (a->has_length) /* both length and chunks: request smuggling; refuse */
             a->is_kept_alive = false;
         a->state = SF_ANSWER_CHUNK_HEAD;
     } else if (a->has_length) {
@@ -152,7 +152,7 @@ bool sf_answer_take(struct sf_answer *a, sf_bytes piece)
             take_line_byte(a, (char)piece.p[at++]);
         }
     }
-    if (at < piece.len) /* bytes behind the answer belong to nothing we asked */
+    if (at < piece.len) /* bytes after the answer belong to no request */
         a->is_kept_alive = false;
     return !a->is_done && !a->fault;
 }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* What goes into a request line or a Host header must not be able to end it. */
+/* Text for a request line or a Host header must not contain a line end. */
 static bool endpoint_is_plain(sf_str s)
 {
     for (size_t i = 0; i < s.len; i++) {

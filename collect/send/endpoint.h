@@ -1,4 +1,4 @@
-/* endpoint.h - where to send: the URL an operator wrote, taken apart and checked once. */
+/* endpoint.h - where to send: the configured URL, parsed and checked once. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,10 +19,10 @@ struct sf_endpoint {
 };
 
 /* "http://host:4318/v1/traces", "https://host", "[::1]:4317"; without a scheme it is http. `port`
- * and `append` ("" or "/v1/traces") complete what the text leaves out; `append` goes behind the
- * path. INPUT: not a URL we can send to, `why` says which part. */
+ * is the default; `append` ("" or "/v1/traces") is added to the path. INPUT: not a usable URL;
+ * `why` says which part. */
 enum sf_err sf_endpoint_parse(sf_str url, uint16_t port, sf_str append, struct sf_endpoint *out,
                               struct sf_why *why);
-/* A connection to it, secured when it is https; `protocol` is what ALPN offers. */
+/* Opens a connection to it, with TLS for https; `protocol` is offered by ALPN. */
 enum sf_err sf_endpoint_connect(const struct sf_endpoint *to, const char *protocol,
                                 struct sf_peer *peer, int64_t deadline_ns, struct sf_why *why);

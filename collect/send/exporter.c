@@ -15,11 +15,11 @@
 #include "wire/pb_write.h"
 
 enum {
-    BATCH_LEN = 1 << 20,  /* records of one request */
-    WAKE_LEN = 512 * 1024 /* waiting bytes that do not wait for the delay */
+    BATCH_LEN = 1 << 20,  /* maximum length of the records of one request */
+    WAKE_LEN = 512 * 1024 /* queued bytes that are sent without waiting for the delay */
 };
 
-/* What the thread alone has. */
+/* Used by the thread only. */
 struct worker {
     struct sf_exporter *e;
     struct sf_buf resource, scope, body, packed;
@@ -59,7 +59,8 @@ static bool exporter_write_body(struct worker *w, const struct sf_outbox_piece *
     return sf_buf_ok(b);
 }
 
-/* Export{Trace,Profiles}ServiceResponse{1: partial_success{1: rejected, 2: error_message}}. */
+/* Reads Export{Trace,Profiles}ServiceResponse{1: partial_success{1: rejected, 2:
+ * error_message}}. */
 static uint64_t rejected(struct worker *w, const struct sf_answer *a)
 {
     struct sf_pb pb = sf_pb_init((sf_bytes){a->body, a->body_len});
@@ -85,7 +86,7 @@ static uint64_t rejected(struct worker *w, const struct sf_answer *a)
     return sf_pb_ok(&pb) ? n : 0;
 }
 
-/* One try. True: settled, for better or worse; false: worth another. */
+/* One attempt. True: accepted or refused permanently; false: retry. */
 static bool try_once(struct worker *w, uint64_t n_records, int64_t deadline_ns)
 {
     struct sf_exporter *e = w->e;
@@ -132,7 +133,7 @@ static bool is_flush_late(struct sf_exporter *e)
     return atomic_load(&e->is_ending) && sf_clock_mono_ns() >= atomic_load(&e->flush_end_ns);
 }
 
-/* Until settled, out of tries, or the program ends and will not wait. */
+/* Sends until accepted, refused, out of attempts, or the program ends. */
 static void exporter_send_batch(struct worker *w, const struct sf_outbox_piece *list,
                                 uint64_t n_records)
 {
@@ -155,7 +156,8 @@ static void exporter_send_batch(struct worker *w, const struct sf_outbox_piece *
         if (!sf_retry_next(&w->retry, sf_clock_mono_ns(), &pause_ns) ||
             atomic_load(&e->is_ending) || is_flush_late(e))
             break;
-        /* A flush does not shorten the pause the server requested; the end does. */
+        /* A flush does not shorten the pause that the server requested; the end of the program
+         * does. */
         for (int64_t until = sf_clock_mono_ns() + pause_ns;
              sf_clock_mono_ns() < until && !atomic_load(&e->is_ending);) {
             sf_notifier_wait(&e->work, heard, until - sf_clock_mono_ns());
@@ -232,7 +234,8 @@ static bool ensure_thread(struct sf_exporter *e)
         return true;
     sf_lock_take(&e->start_lock);
     if (!atomic_load(&e->is_running)) {
-        /* Profiles are whole requests; what sends spans is not a cost of profiling. */
+        /* An exporter of whole requests sends profiles; the thread that sends spans is not a cost
+         * of profiling. */
         struct sf_guest g = {e->is_whole ? "spanflame-send" : "spanflame", e->is_whole,
                              exporter_run, e};
         ok = sf_guest_thread_start(g);
@@ -249,7 +252,7 @@ bool sf_exporter_add(struct sf_exporter *e, sf_bytes record)
     size_t before = sf_outbox_held(&e->outbox);
     if (!sf_outbox_add(&e->outbox, record))
         return false;
-    ensure_thread(e); /* when there is none now, the next record asks again */
+    ensure_thread(e); /* if no thread can be started now, the next record tries again */
     if (before < WAKE_LEN && sf_outbox_held(&e->outbox) >= WAKE_LEN)
         sf_notifier_notify(&e->work);
     return true;
@@ -301,8 +304,8 @@ void sf_exporter_after_fork(struct sf_exporter *e, bool is_child)
         sf_lock_give(&e->start_lock);
         return;
     }
-    /* The thread and its connection stayed with the parent, and so does what was queued. Its
-     * buffers are lost to the child: it may have been in the middle of any of them. */
+    /* The child has neither the thread nor its connection; the parent sends the queue. The thread's
+     * buffers are leaked, because it may have been changing them. */
     sf_outbox_forget(&e->outbox);
     sf_peer_leave(&e->http.peer);
     sf_peer_leave(&e->grpc.peer);

@@ -43,7 +43,7 @@ static enum sf_err grpc_post_take_in(struct sf_grpc_post *g, int64_t deadline_ns
     return SF_OK;
 }
 
-/* As much of the message as the windows allow, listening whenever they are shut. */
+/* Sends as much of the message as the flow-control windows allow, and reads when they are full. */
 static enum sf_err exchange(struct sf_grpc_post *g, int64_t deadline_ns, struct sf_why *why)
 {
     struct sf_h2_call *c = &g->call;
@@ -67,7 +67,8 @@ static enum sf_err exchange(struct sf_grpc_post *g, int64_t deadline_ns, struct 
             err = send_out(g, deadline_ns, why);
     }
     if (!err && at < g->message.len)
-        c->is_leaving = true; /* answered before it had all: the stream is half open for ever */
+        c->is_leaving = true; /* the server answered before it had the whole message: the stream
+                               * stays half open */
     return err;
 }
 
@@ -141,7 +142,7 @@ enum sf_err sf_grpc_post_send(struct sf_grpc_post *g, sf_bytes body, bool is_gzi
         }
         sf_why_prefix(why, "%s", authority);
         sf_peer_close(&g->peer);
-        /* A kept connection may have been closed while the call was on its way. */
+        /* A kept connection may have been closed before the call reached the server. */
         if (err != SF_ERR_IO || is_fresh)
             return err;
     }

@@ -18,7 +18,12 @@ static void gzip_give(void *opaque, void *p)
 
 enum sf_err sf_gzip(sf_bytes in, struct sf_buf *out)
 {
-    enum { LEVEL = 1, WINDOW_GZIP = 15 + 16, MEMORY = 8 }; /* fast: it is the program's CPU */
+    enum {
+        LEVEL = 1,
+        WINDOW_GZIP = 15 + 16,
+        MEMORY = 8
+    }; /* fast, because it uses the program's
+        * CPU time */
     z_stream z = {.zalloc = gzip_take, .zfree = gzip_give};
     enum sf_err err = SF_ERR_NOMEM;
     uLong bound;

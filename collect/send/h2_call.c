@@ -73,13 +73,13 @@ static void h2_call_write_text(struct sf_buf *out, sf_str s)
     sf_buf_add_str(out, s);
 }
 
-/* A literal that is not to be indexed; `index` names a static entry, 0 a name of its own. */
+/* A literal that is not indexed; `index` is a name in the static table, 0: the name is given. */
 static void write_header(struct sf_buf *out, size_t index, sf_str name, sf_str val)
 {
     write_int(out, 0, 4, index);
     if (!index) {
         write_int(out, 0, 7, name.len);
-        for (size_t i = 0; i < name.len; i++) { /* names are lower case here, or refused */
+        for (size_t i = 0; i < name.len; i++) { /* header names must be lower case */
             char c = name.p[i];
             sf_buf_add_u8(out, (uint8_t)(c >= 'A' && c <= 'Z' ? c + 32 : c));
         }
@@ -249,7 +249,8 @@ static int h2_call_read_digits(struct text t)
             break;
         }
     }
-    return n < 8 && (bits & ((1u << n) - 1)) == (1u << n) - 1 ? v : -1; /* the rest is ones */
+    return n < 8 && (bits & ((1u << n) - 1)) == (1u << n) - 1 ? v : -1; /* the padding consists of
+                                                                         * ones */
 }
 
 static void h2_call_read_block(struct sf_h2_call *c, sf_bytes block)
@@ -269,7 +270,7 @@ static void h2_call_read_block(struct sf_h2_call *c, sf_bytes block)
             h.is_bad |= !index || index > STATIC_ENTRIES;
             continue;
         }
-        if ((first & 0xe0) == 0x20) { /* the table's size: it has none */
+        if ((first & 0xe0) == 0x20) { /* a change of the table size: there is no table */
             h.is_bad |= read_int(&h, 5) != 0;
             continue;
         }
@@ -360,7 +361,8 @@ static bool h2_call_on_data(struct sf_h2_call *c, sf_bytes p, uint8_t flags, uin
         }
         c->is_done |= flags & END_STREAM;
     }
-    if (whole) { /* the stream's own window is larger than any answer we read */
+    if (whole) { /* the stream's window is larger than any answer, so only the connection's is
+                  * updated */
         sf_store_u32be(more, (uint32_t)whole);
         write_frame(&c->out, sizeof(more), WINDOW_UPDATE, 0, 0);
         sf_buf_add(&c->out, more, sizeof(more));
@@ -383,12 +385,12 @@ static bool on_headers(struct sf_h2_call *c, sf_bytes p, uint8_t type, uint8_t f
     if (!sf_buf_ok(&c->block))
         return h2_call_wrong(c, "headers longer than 16 KiB");
     if (!(flags & END_HEADERS)) {
-        c->is_done = false; /* not before the rest came */
+        c->is_done = false; /* not before the rest of the headers came */
         return true;
     }
     if (stream == c->stream)
         h2_call_read_block(c, sf_buf_bytes(&c->block));
-    if (c->grpc_status >= 0) /* trailers are the end, in however many frames */
+    if (c->grpc_status >= 0) /* trailers end the call, in however many frames */
         c->is_done = true;
     return !c->fault;
 }
@@ -418,7 +420,7 @@ static bool on_frame(struct sf_h2_call *c)
             return h2_call_wrong(c, "the server is going away");
         return true;
     case WINDOW_UPDATE: return on_window(c, p, stream);
-    default: return true; /* unknown frames are to be passed over */
+    default: return true; /* unknown frames must be ignored */
     }
 }
 
@@ -444,7 +446,7 @@ bool sf_h2_call_take(struct sf_h2_call *c, sf_bytes in)
         on_frame(c);
         c->n_head = c->n_payload = 0;
     }
-    if (in.len) /* frames behind the end: not worth keeping the connection for */
+    if (in.len) /* frames after the end of the call: do not reuse the connection */
         c->is_leaving = true;
     return !c->fault && !c->is_done;
 }

@@ -60,7 +60,7 @@ static enum sf_err http_post_read_answer(struct sf_http_post *h, int64_t deadlin
     return SF_OK;
 }
 
-/* Sends the head that was written, and the body. */
+/* Sends the head that was written before, and the body. */
 static enum sf_err call(struct sf_http_post *h, sf_bytes body, int64_t deadline_ns,
                         struct sf_answer *out, struct sf_why *why)
 {
@@ -85,7 +85,7 @@ static enum sf_err call(struct sf_http_post *h, sf_bytes body, int64_t deadline_
             err = http_post_read_answer(h, deadline_ns, out, &has_begun, why);
         if (err || !out->is_kept_alive)
             sf_peer_close(&h->peer);
-        /* A kept connection may have been closed while the request was on its way. */
+        /* A kept connection may have been closed before the request reached the server. */
         if (err != SF_ERR_IO || is_fresh || has_begun)
             return err;
     }

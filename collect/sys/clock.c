@@ -12,7 +12,7 @@
 static int64_t read_ns(clockid_t id)
 {
     struct timespec t = {0};
-#ifdef SF_UNDER_TSAN /* it stands before the function, and handlers read the clock */
+#ifdef SF_UNDER_TSAN /* the thread sanitizer wraps clock_gettime, and handlers read the clock */
     syscall(SYS_clock_gettime, id, &t);
 #else
     clock_gettime(id, &t);

@@ -12,7 +12,10 @@
 #include "base/heap.h"
 #include "base/time_unit.h"
 
-enum { STACK_LEN = 256 * 1024 }; /* name lookups need some; PTHREAD_STACK_MIN is not enough */
+enum {
+    STACK_LEN = 256 * 1024
+}; /* enough for name lookups, for which PTHREAD_STACK_MIN is too
+    * small */
 
 __thread bool sf_guest_is_at_work;
 
@@ -21,7 +24,7 @@ static struct {
     atomic_uint tid; /* 0: none */
     atomic_bool is_profiling;
 } guests[MAX_GUESTS];
-static atomic_uint_fast64_t ended_ns; /* CPU time of those that profiled and have ended */
+static atomic_uint_fast64_t ended_ns; /* CPU time of profiling threads that have ended */
 
 static void guest_thread_sign_in(bool is_profiling)
 {
@@ -68,7 +71,7 @@ uint64_t sf_guest_thread_cpu_ns(void)
     for (int i = 0; i < MAX_GUESTS; i++) {
         unsigned tid = atomic_load(&guests[i].tid);
         if (tid && atomic_load(&guests[i].is_profiling))
-            ns += guest_thread_cpu_ns_of((clockid_t)(~tid << 3 | 6)); /* that thread's CPU clock */
+            ns += guest_thread_cpu_ns_of((clockid_t)(~tid << 3 | 6)); /* CPU clock of that thread */
     }
     errno = saved;
     return ns;
@@ -111,7 +114,7 @@ bool sf_guest_thread_start(struct sf_guest g)
         pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
         pthread_attr_setstacksize(&attr, STACK_LEN);
         sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before); /* the new thread inherits this one */
+        pthread_sigmask(SIG_SETMASK, &all, &before); /* the new thread inherits this signal mask */
         ok = !pthread_create(&id, &attr, sf_guest_thread_begin, s);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         pthread_attr_destroy(&attr);

@@ -1,23 +1,23 @@
-/* guest_thread.h - a thread of the library in the host process: detached, with all signals blocked,
- * a small stack and a name. */
+/* guest_thread.h - a thread of the library in the program's process: detached, with all signals
+ * blocked, a small stack and a name. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
 struct sf_guest {
     const char *name;
-    bool is_profiling; /* its CPU time is part of what profiling costs */
+    bool is_profiling; /* its CPU time counts as cost of profiling */
     void (*run)(void *arg);
     void *arg;
 };
 
-/* False: the system gave none. Keeps errno. */
+/* False: the system refused. Keeps errno. */
 bool sf_guest_thread_start(struct sf_guest g);
-void *sf_guest_thread_begin(void *guest); /* what pthread_create is given for one of them */
+void *sf_guest_thread_begin(void *guest); /* start routine of these threads for pthread_create */
 bool sf_guest_thread_is(uint32_t tid);    /* whether that thread is one of ours */
-/* CPU time of those that profile, since the process began. */
+/* CPU time of the profiling threads, since the process started. */
 uint64_t sf_guest_thread_cpu_ns(void);
-void sf_guest_thread_forget(void); /* in a forked child: none of them came along */
-/* What this thread does now is ours, not the program's: hooks pass by. Always true in our threads.
- */
+void sf_guest_thread_forget(void); /* in a forked child, which has none of them */
+/* True: this thread currently runs code of the library, so hooks do nothing. Always true in the
+ * library's threads. */
 extern __thread bool sf_guest_is_at_work;

@@ -1,10 +1,11 @@
-/* The heap of the library: base/heap.h over pages of its own.
+/* The library's heap: implements base/heap.h with pages of its own.
  *
- * The rooms shared with the server allocate through base/heap.h; inside a program that we observe
- * that must not be its malloc: we may have been called from it, and its profile must not show us.
- * Blocks of 32 bytes to 64 KiB come in powers of two, cut from 256 KiB pieces and kept in one list
- * per size; larger ones are mappings of their own. Pieces are never returned: what the library
- * holds is bounded by its outbox and its live spans. Each block starts with its size:
+ * Modules shared with the server allocate through base/heap.h. In a profiled program that must not
+ * be its malloc: the library may have been called from malloc, and the program's profile must not
+ * contain the library. Blocks of 32 bytes to 64 KiB come in powers of two, cut from 256 KiB pieces
+ * and kept in one list per size; larger ones are mappings of their own. Pieces are never returned
+ * to the system: the library's memory is bounded by its outbox and its live spans. Each block
+ * starts with its size:
  *
  *     | size u64 | class u32 | mark u32 | the caller's bytes ...
  *
@@ -33,13 +34,13 @@ enum {
 #define MARK 0x5f1a3e00u
 
 struct head {
-    uint64_t size; /* of the whole block */
+    uint64_t size; /* size of the whole block */
     uint32_t class;
     uint32_t mark;
 };
 _Static_assert(sizeof(struct head) == HEAD_LEN, "the caller's bytes are 16-aligned");
 
-/* Guards the lists and the piece; held while memory is mapped; the last of all. */
+/* Guards the lists and the piece; held while memory is mapped; the last in the lock order. */
 static struct sf_lock lock;
 static struct head *lists[N_CLASSES];
 static uint8_t *piece;
@@ -91,13 +92,13 @@ static void unmap(void *p, size_t len)
 
 static struct head **next_of(struct head *h)
 {
-    return (struct head **)(void *)(h + 1); /* a free block keeps its list here */
+    return (struct head **)(void *)(h + 1); /* a free block stores the link of its list here */
 }
 
 static struct head *heap_cut(size_t size)
 {
     struct head *h;
-    if (piece_left < size) { /* the rest of the old piece is lost: at most one block in four */
+    if (piece_left < size) { /* the rest of the old piece is wasted: at most one block in four */
         piece = heap_map(PIECE_LEN);
         piece_left = piece ? PIECE_LEN : 0;
         if (!piece)

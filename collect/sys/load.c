@@ -28,7 +28,7 @@ static sf_str load_read_file(const char *path, char text[TEXT_CAP])
     return (sf_str){text, len};
 }
 
-/* The number behind `name` and blanks at a line's beginning. */
+/* The number after `name` and blanks at the beginning of a line. */
 static bool load_number_of(sf_str text, sf_str name, uint64_t *out)
 {
     sf_str line, word;
@@ -71,7 +71,7 @@ static bool read_pressure(struct sf_load_reading *out, char *text)
            sf_str_to_u64(sf_str_from_at(line, at + 6), &out->stalled_us);
 }
 
-/* Where the process's control group is; false: none of version 2, or its path is too long. */
+/* The path of the process's control group; false: not version 2, or the path is too long. */
 static bool load_find_group(char path[PATH_CAP], char *text)
 {
     sf_str all = load_read_file("/proc/self/cgroup", text), line;
@@ -84,7 +84,7 @@ static bool load_find_group(char path[PATH_CAP], char *text)
     return false;
 }
 
-/* "max 100000" or "50000 100000"; of all groups above it the smallest counts. */
+/* "max 100000" or "50000 100000"; the smallest quota of all parent groups applies. */
 static double read_quota(const char *group, double most, char *text)
 {
     char path[PATH_CAP];
@@ -117,8 +117,8 @@ static void load_read_group(struct sf_load_reading *out, char *text)
     out->n_cpus = read_quota(path, out->n_cpus, text);
     snprintf(path + at, PATH_CAP - at, "/memory.max");
     if (!sf_str_to_u64(sf_str_trim(load_read_file(path, text)), &len))
-        return; /* "max": no limit, so no other code's memory is ours */
-    /* Without the files' pages, which the kernel reverts by itself. */
+        return; /* "max": no limit, so only this process's memory counts */
+    /* Only anonymous memory: the kernel can reclaim pages of files. */
     snprintf(path + at, PATH_CAP - at, "/memory.stat");
     if (load_number_of(load_read_file(path, text), SF_STR("anon "), &len) && len > out->memory_len)
         out->memory_len = len;
@@ -145,7 +145,7 @@ void sf_load_read(struct sf_load_reading *out)
     errno = saved;
 }
 
-/* "0-3,8": how many that are; 0: it cannot be read. */
+/* The number of CPUs in "0-3,8"; 0: cannot be read. */
 static unsigned count_online(char *text)
 {
     sf_str all = sf_str_trim(load_read_file("/sys/devices/system/cpu/online", text)), one, first;

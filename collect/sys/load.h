@@ -6,15 +6,15 @@
 
 struct sf_load_reading {
     int64_t time_ns;              /* monotonic */
-    uint64_t host_busy, host_all; /* the kernel's ticks, of all processors since boot */
-    uint64_t stalled_us;          /* time in which a task waited for a processor */
+    uint64_t host_busy, host_all; /* ticks of all CPUs since boot */
+    uint64_t stalled_us;          /* time in which some task waited for a CPU */
     uint64_t process_ns;          /* CPU time of this process */
-    double n_cpus;                /* processors' worth of time it may use: affinity and quota */
-    uint64_t memory_len;          /* resident; the control group's own when that has a limit */
+    double n_cpus;                /* number of CPUs it may use, by affinity and quota */
+    uint64_t memory_len;          /* resident memory; that of the control group if it has a limit */
     bool has_host, has_stalled;
 };
 
-void sf_load_read(struct sf_load_reading *out); /* what cannot be read is 0 */
-/* Processors' worth of time that affinity and the quotas of its control groups leave to the
- * process; 0: all that the machine has, or not known. */
+void sf_load_read(struct sf_load_reading *out); /* values that cannot be read are 0 */
+/* The number of CPUs that affinity and the quotas of its control groups allow the process; 0: all
+ * of the machine, or unknown. */
 double sf_load_cpu_limit(void);

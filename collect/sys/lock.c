@@ -30,12 +30,12 @@ static void relax(void)
 #endif
 }
 
-/* 0 free, 1 held, 2 held and there may be waiters. A thread that has waited sets it to 2: it cannot
- * know whether others still wait. */
+/* 0 free, 1 held, 2 held and there may be waiters. A thread that has waited sets 2, because others
+ * may still wait. */
 void sf_lock_wait(struct sf_lock *l)
 {
     int saved = errno;
-    for (int i = 0; i < 64; i++) { /* what it guards takes less time than going to sleep */
+    for (int i = 0; i < 64; i++) { /* critical sections are shorter than going to sleep */
         if (sf_lock_try(l))
             return;
         relax();
@@ -61,6 +61,6 @@ void sf_notifier_wait(struct sf_notifier *b, unsigned heard, int64_t timeout_ns)
     struct timespec t = {timeout_ns / SF_NS_PER_S, timeout_ns % SF_NS_PER_S};
     int saved = errno;
     if (timeout_ns > 0)
-        futex_wait(&b->rings, heard, &t); /* returns at once when it was rung meanwhile */
+        futex_wait(&b->rings, heard, &t); /* returns at once when it was notified meanwhile */
     errno = saved;
 }

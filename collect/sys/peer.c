@@ -27,7 +27,7 @@ bool sf_peer_is_ours(const struct sf_peer *p)
 
 void sf_peer_leave(struct sf_peer *p)
 {
-    p->tls = NULL; /* perhaps in the middle of something, in another thread of the parent */
+    p->tls = NULL; /* not freed: another thread of the parent may have been using it */
     sf_peer_close(p);
 }
 
@@ -53,7 +53,8 @@ static enum sf_err peer_wait_for(const struct sf_peer *p, short events, int64_t 
         int n;
         if (left_ms <= 0)
             return sf_fail(why, SF_ERR_DEADLINE, "%s took too long", doing);
-        n = poll(&pf, 1, left_ms > 1000 ? 1000 : (int)left_ms); /* and look again whose it is */
+        n = poll(&pf, 1, left_ms > 1000 ? 1000 : (int)left_ms); /* then check again whether the
+                                                                 * descriptor is ours */
         if (n > 0)
             return SF_OK;
         if (n < 0 && errno != EINTR)
@@ -91,8 +92,8 @@ static enum sf_err try_address(struct sf_peer *p, const struct sockaddr *to, soc
     return err;
 }
 
-/* The numeric forms and localhost need no resolver: that one allocates with the program's malloc,
- * loads modules and reads files, so it is used only for names that need it. */
+/* Connects to numeric addresses and localhost without the resolver, which allocates with the
+ * program's malloc, loads modules and reads files; it is used for other names only. */
 static bool try_numeric(struct sf_peer *p, const char *host, uint16_t port, int64_t deadline_ns,
                         enum sf_err *out, struct sf_why *why)
 {
@@ -109,7 +110,7 @@ static bool try_numeric(struct sf_peer *p, const char *host, uint16_t port, int6
         v6.sin6_addr = in6addr_loopback;
         if (!try_address(p, (struct sockaddr *)&v6, sizeof(v6), deadline_ns, NULL))
             *out = SF_OK;
-        return true; /* the first refusal is the one worth telling */
+        return true; /* report the first error */
     }
     if (inet_pton(AF_INET6, host, &v6.sin6_addr) != 1)
         return false;
@@ -143,7 +144,7 @@ enum sf_err sf_peer_open(struct sf_peer *p, const char *host, uint16_t port, int
     return err;
 }
 
-/* After a TLS step that has to be retried. */
+/* Waits until a TLS step can be retried. */
 static enum sf_err wait_for_tls(const struct sf_peer *p, enum sf_tls_step step, int64_t deadline_ns,
                                 const char *doing, struct sf_why *why)
 {

@@ -12,8 +12,8 @@
 #include "base/heap.h"
 #include "collect/sys/lock.h"
 
-/* Of OpenSSL 3 and 1.1, whose headers the library is built without: these names and numbers are
- * part of its binary interface. */
+/* Constants of OpenSSL 3 and 1.1, whose headers are not needed for the build: they are part of its
+ * binary interface. */
 enum {
     CTRL_SET_HOST_NAME = 55,
     VERIFY_PEER = 1,
@@ -25,9 +25,10 @@ enum {
 #define INIT_NO_ATEXIT ((uint64_t)0x80000)
 
 static struct {
-    struct sf_lock lock; /* guards the loading, held across it; the exporters' threads only */
+    struct sf_lock lock; /* guards the loading and is held during it; used by exporter threads
+                          * only */
     bool is_tried;
-    atomic_bool is_over; /* the program's end has cleaned it up */
+    atomic_bool is_over; /* OpenSSL was cleaned up at the end of the program */
     void (*before_end)(void);
     void *library;
     int (*init)(uint64_t, const void *);
@@ -66,7 +67,7 @@ struct sf_peer_tls {
 static bool peer_tls_find(void *at, const char *name)
 {
     void *found = dlsym(o.library, name);
-    memcpy(at, &found, sizeof(found)); /* a function's address, not a datum's */
+    memcpy(at, &found, sizeof(found)); /* copied, because it is the address of a function */
     return found != NULL;
 }
 
@@ -109,8 +110,8 @@ static bool find_all(void)
     return true;
 }
 
-/* A program that uses OpenSSL itself has it cleaned up by an exit handler, before our last spans go
- * out: so they go now. */
+/* In a program that uses OpenSSL, an exit handler cleans it up before our last spans would be sent:
+ * so they are sent now. */
 static void peer_tls_on_end(void)
 {
     if (o.before_end)
@@ -128,7 +129,8 @@ void sf_peer_tls_after_fork(void)
     sf_lock_reset(&o.lock);
 }
 
-/* Its own namespace would be cleaner still, but glibc has few of them and gives each a libc. */
+/* A separate linker namespace would be cleaner, but glibc has only a few, and each gets its own
+ * libc. */
 static bool peer_tls_load(void)
 {
     static const char *const names[] = {"libssl.so.3", "libssl.so.1.1"};
@@ -182,7 +184,7 @@ static bool is_address(const char *host)
     return inet_pton(AF_INET, host, bytes) == 1 || inet_pton(AF_INET6, host, bytes) == 1;
 }
 
-/* The name in the certificate must be the one the operator wrote. */
+/* The name in the certificate must be the configured one. */
 static bool peer_tls_expect(struct sf_peer_tls *t, const char *host)
 {
     char name[256];
@@ -247,7 +249,7 @@ static enum sf_tls_step over(struct sf_why *why)
     return SF_TLS_FAILED;
 }
 
-/* What a call that gave `got` was about. */
+/* The meaning of a call's result `got`. */
 static enum sf_tls_step peer_tls_step(struct sf_peer_tls *t, int got, const char *doing,
                                       struct sf_why *why)
 {

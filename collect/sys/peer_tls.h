@@ -1,9 +1,9 @@
-/* peer_tls.h - TLS over a connection of ours, by the system's OpenSSL.
+/* peer_tls.h - TLS for the exporter's connections, through the system's OpenSSL.
  *
- * The library is not linked to it: a program that exports over plain HTTP never has it in memory.
- * The first https endpoint loads libssl in the exporter's thread, with names of its own, so a
- * program's other version of it stays apart. Certificates are always checked, against the system's
- * authorities or the file the operator names. */
+ * It is not linked: a program that exports over plain HTTP never loads it. For the first https
+ * endpoint the exporter's thread loads libssl with local symbols, so that another version used by
+ * the program does not interfere. Certificates are always checked, against the system's authorities
+ * or the file the operator names. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,8 +14,8 @@
 enum { SF_TLS_PATH_CAP = 256 };
 
 struct sf_tls_files {
-    char authorities[SF_TLS_PATH_CAP]; /* PEM; "": the system's */
-    char certificate[SF_TLS_PATH_CAP]; /* the client's own; "": none */
+    char authorities[SF_TLS_PATH_CAP]; /* PEM file; "": the system's */
+    char certificate[SF_TLS_PATH_CAP]; /* the client's certificate; "": none */
     char key[SF_TLS_PATH_CAP];
 };
 
@@ -32,14 +32,15 @@ enum sf_tls_step {
 /* Called once when the program's own use of OpenSSL ends, before its exit handlers clean it up. */
 void sf_peer_tls_before_end(void (*call)(void));
 void sf_peer_tls_after_fork(void); /* in the child */
-/* For a connected socket that does not block. UNSUPPORTED: no OpenSSL here; INPUT: a file cannot be
- * used. `protocol` is what ALPN offers: "h2", "http/1.1". */
+/* For a connected, non-blocking socket. UNSUPPORTED: OpenSSL is not available; INPUT: a file cannot
+ * be used. `protocol` is offered by ALPN: "h2", "http/1.1". */
 enum sf_err sf_peer_tls_open(struct sf_peer_tls **out, int fd, const char *host,
                              const char *protocol, const struct sf_tls_files *files,
                              struct sf_why *why);
 void sf_peer_tls_close(
     struct sf_peer_tls *t); /* without a TLS shutdown: the descriptor may have been reused */
-/* Each tries without waiting. DONE: *out_len bytes went or came, at least one. FAILED: `why`. */
+/* Each tries once without waiting. DONE: *out_len bytes were sent or received, at least one.
+ * FAILED: see `why`. */
 enum sf_tls_step sf_peer_tls_shake_hands(struct sf_peer_tls *t, struct sf_why *why);
 enum sf_tls_step sf_peer_tls_write(struct sf_peer_tls *t, sf_bytes bytes, size_t *out_len,
                                    struct sf_why *why);

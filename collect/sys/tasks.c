@@ -76,7 +76,7 @@ bool sf_tasks_mapping(uintptr_t at, uintptr_t *lo, uintptr_t *hi, bool *is_main_
         }
         len = (size_t)(text + len - line);
         if (len == sizeof(text) - 1)
-            len = 0; /* a line longer than any we search for */
+            len = 0; /* the line is too long to be one of these */
         memmove(text, line, len);
     }
     if (fd >= 0)
@@ -106,7 +106,7 @@ static bool parse_wait(sf_str text, struct sf_task_wait *out)
     return n == 8;
 }
 
-/* A small file, terminated; the length, 0: none. */
+/* Reads a small file and terminates it; returns the length, 0: failed. */
 static size_t tasks_read_path(const char *path, char *out, size_t cap)
 {
     int saved = errno, fd;
@@ -138,7 +138,7 @@ enum sf_task_state sf_tasks_wait(uint32_t tid, struct sf_task_wait *out)
                                                                       : SF_TASK_RUNS;
 }
 
-/* The nth of some numbers with blanks between, from 0 on; 0: there is none. */
+/* The nth of numbers separated by blanks, from 0; 0: there is none. */
 static uint64_t nth_number(sf_str text, int n)
 {
     sf_str word = {0};

@@ -10,14 +10,14 @@
 struct sf_tick_rate sf_tick_rate = {1, 0};
 
 #if defined(__x86_64__)
-/* It counts at one rate on all cores, asleep or not. */
+/* Whether the counter has one constant rate on all cores, also in sleep states. */
 static bool ticks_is_steady(void)
 {
     unsigned a, b, c, d;
     return __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1u << 8;
 }
 
-/* Both clocks at the same moment: of several tries the one during which least time went by. */
+/* Reads both clocks at the same time: of several attempts, the one that took least. */
 static void read_both(uint64_t *ticks, int64_t *ns)
 {
     uint64_t best = UINT64_MAX;

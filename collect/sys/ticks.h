@@ -1,5 +1,5 @@
-/* ticks.h - the cheapest clock there is: the processor's counter where it runs steadily, else the
- * monotonic clock. Two reads are a third of what the monotonic clock would take. */
+/* ticks.h - the cheapest clock: the CPU's cycle counter if its rate is constant, else the monotonic
+ * clock. Two reads take a third of the time of the monotonic clock. */
 #pragma once
 #include <stdint.h>
 
@@ -23,6 +23,6 @@ static inline uint64_t sf_ticks_to_ns(uint64_t ticks)
 {
     return (uint64_t)((double)ticks * sf_tick_rate.ns);
 }
-/* Finds out how long a tick is; waits two milliseconds the first time. One thread at a time, before
- * anybody compares two reads. */
+/* Measures the length of a tick; waits two milliseconds the first time. One thread at a time,
+ * before two reads are compared. */
 void sf_ticks_measure(void);

@@ -70,7 +70,8 @@ uint64_t sf_frame_program_pointer(struct sf_frame_bytes *b, uint8_t encoding, ui
     default: b->is_bad = true; return 0;
     }
     if (encoding & PE_INDIRECT)
-        b->is_bad = true; /* only personality routines are, and those are skipped by length */
+        b->is_bad = true; /* only personality routines have this encoding, and those are skipped by
+                           * length */
     return v + from;
 }
 
@@ -110,7 +111,7 @@ static void set_same(struct sf_frame_state *s, uint64_t reg, const struct sf_fra
     }
 }
 
-/* A register whose place is computed, or that was moved to another one. */
+/* Marks a register whose location is computed, or that was moved to another one. */
 static void set_lost(struct sf_frame_state *s, uint64_t reg)
 {
     if (reg == REG_RBP)
@@ -119,7 +120,7 @@ static void set_lost(struct sf_frame_state *s, uint64_t reg)
         s->is_ra_lost = true;
 }
 
-/* The two computed frames that occur: the linkage table's, and *(rbp + n). */
+/* The two computed frame addresses that occur: those of PLT stubs, and *(rbp + n). */
 static void set_cfa_expression(struct sf_frame_state *s, struct sf_frame_bytes e)
 {
     static const uint8_t plt[] = {0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22};
@@ -127,7 +128,8 @@ static void set_cfa_expression(struct sf_frame_state *s, struct sf_frame_bytes e
     s->kind = SF_ROW_BAD;
     if (len == sizeof(plt) && !memcmp(e.at, plt, 6) && !memcmp(e.at + 7, plt + 7, 4)) {
         s->kind = SF_ROW_PLT;
-        s->cfa = (e.at[6] - 0x30) * 8;        /* from which byte on the argument is pushed */
+        s->cfa = (e.at[6] - 0x30) * 8;        /* offset in the stub from which on the argument is
+                                               * pushed */
     } else if (len >= 3 && e.at[0] == 0x76) { /* breg6 n, deref */
         e.at++;
         s->cfa = sf_frame_program_sleb(&e);

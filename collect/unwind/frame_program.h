@@ -1,4 +1,5 @@
-/* frame_program.h - the instructions of a CIE or FDE, run over the few registers we follow. */
+/* frame_program.h - interprets the call frame instructions of a CIE or FDE for the few registers
+ * that are needed. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -6,7 +7,7 @@
 
 #include "collect/unwind/rows.h"
 
-/* A bounded reader; the first fault sticks and everything after reads as zero. */
+/* A bounded reader; after the first error it stops and returns zeros. */
 struct sf_frame_bytes {
     const uint8_t *at, *end;
     bool is_bad;
@@ -14,7 +15,8 @@ struct sf_frame_bytes {
 uint64_t sf_frame_program_uleb(struct sf_frame_bytes *b);
 int64_t sf_frame_program_sleb(struct sf_frame_bytes *b);
 uint64_t sf_frame_program_fixed(struct sf_frame_bytes *b, size_t len);
-/* An encoded pointer (DW_EH_PE_*); relative ones count from where they stand, or from `data`. */
+/* An encoded pointer (DW_EH_PE_*); relative ones are relative to their own address, or to
+ * `data`. */
 uint64_t sf_frame_program_pointer(struct sf_frame_bytes *b, uint8_t encoding, uintptr_t data);
 
 struct sf_frame_cie {
@@ -22,7 +24,7 @@ struct sf_frame_cie {
     int64_t data_align;
     uint8_t pointer_encoding;
     bool has_augmentation, is_signal;
-    struct sf_frame_bytes program; /* the instructions every function begins with */
+    struct sf_frame_bytes program; /* the instructions common to all its functions */
 };
 
 struct sf_frame_state {
@@ -34,9 +36,9 @@ struct sf_frame_state {
 };
 #define SF_FRAME_SAME INT64_MAX
 
-/* Called for each place where the state changes; false stops. */
+/* Called for each address at which the state changes; false stops. */
 typedef bool (*sf_frame_emit)(void *to, uint64_t pc, const struct sf_frame_state *s);
 
-/* Runs the CIE's instructions and then `program` from `pc` on. False: cannot be followed. */
+/* Runs the CIE's instructions and then `program` from `pc` on. False: not supported. */
 bool sf_frame_program_run(const struct sf_frame_cie *cie, struct sf_frame_bytes program,
                           uint64_t pc, sf_frame_emit emit, void *to);

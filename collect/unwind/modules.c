@@ -14,11 +14,13 @@
 static _Atomic(struct sf_modules *) current;
 static atomic_int visitors;
 static bool is_child;              /* see sf_modules_after_fork */
-static struct sf_modules *retired; /* could not be freed yet; the refreshing thread's */
+static struct sf_modules *retired; /* old snapshots that could not be freed yet; used by the
+                                    * refreshing thread */
 
 const struct sf_modules *sf_modules_enter(void)
 {
-    atomic_fetch_add(&visitors, 1); /* before the pointer is read, or it may be freed between */
+    atomic_fetch_add(&visitors, 1); /* before the pointer is read, or the snapshot could be freed in
+                                     * between */
     return atomic_load(&current);
 }
 
@@ -109,7 +111,8 @@ static bool read_module(struct sf_module *m, const struct dl_phdr_info *info)
     }
     if (!m->lo)
         return false;
-    for (int i = 0; hdr && i < info->dlpi_phnum; i++) { /* the segment the table lies in */
+    for (int i = 0; hdr && i < info->dlpi_phnum; i++) { /* find the segment that contains the
+                                                         * table */
         const ElfW(Phdr) *p = &info->dlpi_phdr[i];
         const uint8_t *at = (const uint8_t *)(info->dlpi_addr + p->p_vaddr);
         if (p->p_type == PT_LOAD && hdr >= at && hdr < at + p->p_filesz) {
@@ -151,7 +154,7 @@ static int on_module(struct dl_phdr_info *info, size_t size, void *arg)
     }
     if (out->n == SF_MODULES_MAX)
         return 1;
-    /* Only when nothing was unloaded is the same address surely the same module. */
+    /* The same address is certainly the same module only if nothing was unloaded. */
     m = making->before && making->before->subs == out->subs
             ? modules_known(making->before, info->dlpi_addr, info->dlpi_name ? info->dlpi_name : "")
             : NULL;
@@ -182,7 +185,7 @@ static void modules_sort(struct sf_modules *m)
     }
 }
 
-/* Frees a snapshot and those of its modules that `kept` does not share. */
+/* Frees a snapshot and its modules, except those shared with `kept`. */
 static void free_snapshot(struct sf_modules *m, const struct sf_modules *kept)
 {
     for (uint32_t i = 0; m && i < m->n; i++) {
@@ -197,11 +200,11 @@ static void free_snapshot(struct sf_modules *m, const struct sf_modules *kept)
     sf_heap_free(m);
 }
 
-/* True once no handler can hold the snapshot that was replaced. */
+/* True once no handler can still use the replaced snapshot. */
 static bool is_quiet(void)
 {
     struct timespec pause = {0, 1000000};
-    for (int i = 0; i < 100; i++) { /* a handler takes microseconds */
+    for (int i = 0; i < 100; i++) { /* a handler runs only for microseconds */
         if (!atomic_load(&visitors))
             return true;
         nanosleep(&pause, NULL);
@@ -212,7 +215,7 @@ static bool is_quiet(void)
 void sf_modules_after_fork(void)
 {
     is_child = true;
-    atomic_store(&visitors, 0); /* threads inside it stayed in the parent */
+    atomic_store(&visitors, 0); /* threads that were using it exist only in the parent */
 }
 
 struct change {

@@ -9,8 +9,8 @@
 struct build {
     struct sf_rows *r;
     uintptr_t base;
-    const uint8_t *lo, *hi; /* what may be read */
-    uint64_t end;           /* of the function at hand */
+    const uint8_t *lo, *hi; /* bounds of readable memory */
+    uint64_t end;           /* end of the current function */
     const struct sf_frame_cie *cie;
 };
 
@@ -18,9 +18,9 @@ static bool row_add(struct sf_rows *r, uint32_t pc, int16_t cfa, int8_t rbp, uin
 {
     struct sf_row *last = r->n ? &r->rows[r->n - 1] : NULL;
     if (last && pc < last->pc)
-        return true; /* functions that overlap: the first keeps its place */
+        return true; /* overlapping functions: keep the first */
     if (last && pc == last->pc)
-        r->n--; /* nothing lies between: the later word holds */
+        r->n--; /* the previous row covers no bytes: replace it */
     else if (last && last->kind == kind && last->cfa == cfa && last->rbp == rbp)
         return true;
     if (r->n == r->cap) {
@@ -57,7 +57,7 @@ static bool rows_emit(void *to, uint64_t pc, const struct sf_frame_state *s)
     return row_add(b->r, (uint32_t)(pc - b->base), (int16_t)cfa, (int8_t)rbp, kind);
 }
 
-/* The entry (CIE or FDE) at `at`: what follows its length, or nothing. */
+/* The content of the entry (CIE or FDE) at `at`, after its length; empty: invalid. */
 static struct sf_frame_bytes entry_at(const struct build *b, const uint8_t *at)
 {
     struct sf_frame_bytes e = {at, at, true};
@@ -102,7 +102,7 @@ static bool read_cie(const struct build *b, const uint8_t *at, struct sf_frame_c
                 cie->pointer_encoding = (uint8_t)sf_frame_program_fixed(&e, 1);
             } else if (*a == 'S') {
                 cie->is_signal = true;
-            } else if (*a == 'P') { /* the personality: its size alone matters */
+            } else if (*a == 'P') { /* the personality: only its size is needed */
                 uint8_t enc = (uint8_t)sf_frame_program_fixed(&e, 1);
                 sf_frame_program_pointer(&e, enc & 0x7f, 0);
             } else if (*a == 'L') {
@@ -126,7 +126,7 @@ static bool rows_add_function(struct build *b, const uint8_t *fde)
 
     if (e.is_bad || !delta || delta > (size_t)(cie_at - b->lo) ||
         !read_cie(b, cie_at - delta, &cie))
-        return true; /* not usable: a gap */
+        return true; /* not usable: leave a gap */
     pc = sf_frame_program_pointer(&e, cie.pointer_encoding, 0);
     len = sf_frame_program_pointer(&e, cie.pointer_encoding & 15, 0);
     if (cie.has_augmentation) {
@@ -184,7 +184,7 @@ bool sf_rows_build(struct sf_rows *r, uintptr_t base, uintptr_t text_end, const 
     sf_frame_program_pointer(&h, frame_encoding, (uintptr_t)hdr);
     n = sf_frame_program_pointer(&h, count_encoding, (uintptr_t)hdr);
     if (h.is_bad || table_encoding != 0x3b || n > (size_t)(h.end - h.at) / 8)
-        return false; /* nothing but the usual table: a linker that leaves it out is not known */
+        return false; /* only the usual table format is supported; all known linkers write it */
     for (uint64_t i = 0; i < n; i++) {
         uint64_t fde;
         sf_frame_program_fixed(&h, 4);
@@ -213,7 +213,7 @@ const struct sf_row *sf_rows_find(const struct sf_rows *r, uint32_t pc)
     uint32_t page = pc / SF_ROWS_PAGE, lo, hi;
     if (page >= r->n_pages)
         return NULL;
-    lo = r->pages[page]; /* the first at or after the page: the answer may be the one before */
+    lo = r->pages[page]; /* the first row at or after the page; the result may be the one before */
     hi = r->pages[page + 1];
     while (lo < hi) {
         uint32_t middle = lo + (hi - lo) / 2;

@@ -2,15 +2,15 @@
  *
  * The call frame information is a program per function: "from this byte on, the caller's frame is
  * at rsp + 24". Running it needs loops and state; looking up its result does not. So each module's
- * tables are run once, off the hot path, and kept as rows of eight bytes:
+ * tables are run once, outside of signal handlers, and kept as rows of eight bytes:
  *
  *     | pc u32, from the module's base | cfa s16, in 8 bytes | rbp s8, in 8 bytes from the cfa |
  * kind u8 |
  *
- * A row holds until the next one begins. The return address is always just below the frame. Only
- * rsp, rbp and the return address are followed; the few rows that need other registers (functions
- * that realign their stack, some hand-written code) report it, and the walk ends there. x86-64; on
- * other machines there are no rows and frame pointers are all there is. */
+ * A row applies until the next one begins. The return address is always just below the frame. Only
+ * rsp, rbp and the return address are tracked; the few rows that need other registers (functions
+ * that realign their stack, some hand-written code) are marked, and the walk ends there. For
+ * x86-64; on other architectures there are no rows, and only frame pointers are used. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,14 +20,14 @@ enum sf_row_kind {
     SF_ROW_NONE = 0, /* no information: a gap */
     SF_ROW_RSP,      /* frame = rsp + cfa */
     SF_ROW_RBP,      /* frame = rbp + cfa */
-    SF_ROW_PLT,      /* a stub of the linkage table: rsp + 8, + 8 from its byte 11 of 16 on */
-    SF_ROW_SIGNAL,   /* the return from a signal: registers lie in the saved context */
-    SF_ROW_END,      /* it has no caller: the end of the stack */
+    SF_ROW_PLT,      /* a PLT stub: rsp + 8, and + 8 more from its byte 11 of 16 on */
+    SF_ROW_SIGNAL,   /* the return from a signal: registers are in the saved context */
+    SF_ROW_END,      /* no caller: the end of the stack */
     SF_ROW_DEREF,    /* frame = *(rbp + cfa) */
-    SF_ROW_BAD       /* needs what we do not follow */
+    SF_ROW_BAD       /* needs registers that are not tracked */
 };
 
-enum { SF_ROW_NO_RBP = 127 }; /* rbp is as it was */
+enum { SF_ROW_NO_RBP = 127 }; /* rbp is unchanged */
 
 struct sf_row {
     uint32_t pc;
@@ -48,10 +48,10 @@ struct sf_rows {
 };
 
 /* Builds the rows of a module loaded at `base` whose text ends before `text_end`; `hdr` is its
- * .eh_frame_hdr in memory and [readable, readable_end) what may be read around it. Nothing in the
- * tables is trusted: what leads outside is left out. False: no memory, or nothing usable. */
+ * .eh_frame_hdr in memory and [readable, readable_end) what may be read around it. The tables are
+ * not trusted: entries that point outside are left out. False: no memory, or nothing usable. */
 bool sf_rows_build(struct sf_rows *r, uintptr_t base, uintptr_t text_end, const uint8_t *hdr,
                    size_t hdr_len, const uint8_t *readable, const uint8_t *readable_end);
 void sf_rows_done(struct sf_rows *r);
-/* The row that holds at `pc` (from the base); NULL: none. Safe in signal handlers. */
+/* The row that applies at `pc` (relative to the base); NULL: none. Safe in signal handlers. */
 const struct sf_row *sf_rows_find(const struct sf_rows *r, uint32_t pc);

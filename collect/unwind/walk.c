@@ -8,10 +8,10 @@ struct walk {
     const struct sf_modules *m;
     struct sf_walk_stack stack;
     struct sf_walk_regs r;
-    bool is_exact; /* pc is where execution stands, not behind a call */
+    bool is_exact; /* pc is the current instruction, not a return address */
 };
 
-/* Frames are read across whatever a sanitizer has marked between variables. */
+/* Frames are read including the red zones that a sanitizer has placed between variables. */
 __attribute__((no_sanitize_address)) static bool walk_load(const struct walk *w, uintptr_t at,
                                                            uintptr_t *out)
 {
@@ -34,10 +34,11 @@ struct sf_walk_regs sf_walk_regs_of(const void *ucontext)
 #endif
 }
 
-/* The frame pointer of a thread whose registers are not known: the first place from its stack
- * pointer up that holds the beginning of a chain, a higher address in the stack with a return
- * address above each. What a frame has pushed itself lies below its own link, so the first is the
- * right one, unless a dead frame's link was left behind there. */
+/* Guesses the frame pointer of a thread whose registers are unknown: the first address above its
+ * stack pointer where a chain of frames begins, that is, a saved frame pointer (a higher address in
+ * the stack) followed by a return address, twice. Other values that a frame has pushed lie below
+ * its saved frame pointer, so the first match is the right one, unless an old frame's values were
+ * left there. */
 static void guess_fp(struct walk *w)
 {
     enum { FAR = 4096 };
@@ -56,8 +57,8 @@ static void guess_fp(struct walk *w)
     }
 }
 
-/* One step by frame pointer, for code without tables (JIT compilers that keep them). In code that
- * uses the register for something else it may invent a frame: hence the bounds. */
+/* One step by frame pointer, for code without tables, such as that of JIT compilers. In code that
+ * uses the register otherwise it could find a wrong frame, so the addresses are checked. */
 static enum sf_walk_end step_by_pointer(struct walk *w)
 {
     enum { FAR = 1 << 20 };
@@ -72,7 +73,8 @@ static enum sf_walk_end step_by_pointer(struct walk *w)
 }
 
 #if defined(__x86_64__)
-/* The kernel's frame: rsp points at the saved context, as the stub that returns from it sees it. */
+/* The kernel's signal frame: rsp points to the saved context, as in the stub that returns from the
+ * handler. */
 static enum sf_walk_end step_over_signal(struct walk *w)
 {
     struct sf_walk_regs r = {0};
@@ -86,7 +88,7 @@ static enum sf_walk_end step_over_signal(struct walk *w)
 }
 #endif
 
-/* COMPLETE: one frame further. */
+/* COMPLETE: moved to the caller's frame. */
 static enum sf_walk_end step_by_row(struct walk *w, const struct sf_row *row, uintptr_t pc)
 {
     uintptr_t cfa, ra, fp;
@@ -107,7 +109,7 @@ static enum sf_walk_end step_by_row(struct walk *w, const struct sf_row *row, ui
 #endif
     default: return SF_WALK_UNKNOWN;
     }
-    if (cfa <= w->r.sp || !walk_load(w, cfa - 8, &ra)) /* a caller's frame lies above */
+    if (cfa <= w->r.sp || !walk_load(w, cfa - 8, &ra)) /* a caller's frame must be higher */
         return SF_WALK_OUTSIDE;
     if (has_saved_fp && !walk_load(w, cfa + (uintptr_t)((intptr_t)row->rbp * 8), &fp))
         return SF_WALK_OUTSIDE;
@@ -123,7 +125,8 @@ size_t sf_walk(const struct sf_modules *m, struct sf_walk_regs regs, struct sf_w
     size_t n = 0;
     *end = SF_WALK_FULL;
     while (n < max) {
-        uintptr_t pc = w.is_exact ? w.r.pc : w.r.pc - 1; /* the call, not what follows it */
+        uintptr_t pc = w.is_exact ? w.r.pc : w.r.pc - 1; /* the address of the call instead of the
+                                                          * return address */
         const struct sf_module *module = sf_modules_find(m, pc);
         const struct sf_row *row = module && module->rows.n
                                        ? sf_rows_find(&module->rows, (uint32_t)(pc - module->base))
@@ -136,7 +139,7 @@ size_t sf_walk(const struct sf_modules *m, struct sf_walk_regs regs, struct sf_w
         *end = row && row->kind != SF_ROW_NONE ? step_by_row(&w, row, pc) : step_by_pointer(&w);
         if (*end != SF_WALK_COMPLETE)
             return n;
-        if (!w.r.pc) /* a thread's first function in some libraries */
+        if (!w.r.pc) /* some libraries set 0 as the return address of a thread's first function */
             return n;
         *end = SF_WALK_FULL;
     }

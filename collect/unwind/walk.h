@@ -1,7 +1,8 @@
-/* walk.h - the return addresses of a stack, from registers and memory that may be anything.
+/* walk.h - walks a stack: finds its return addresses from registers and memory that are not
+ * trusted.
  *
- * Made for signal handlers: no locks, no allocation, no system calls; reads nothing outside the
- * view of the stack it was given. */
+ * Made for signal handlers: no locks, no allocation, no system calls; reads only the given part of
+ * the stack. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -10,10 +11,11 @@
 
 struct sf_walk_regs {
     uintptr_t pc, sp, fp;
-    bool is_fp_unknown; /* of a thread seen from outside; guessed from the stack where needed */
+    bool is_fp_unknown; /* of a thread examined from another thread; guessed from the stack if
+                         * needed */
 };
 
-/* Addresses lo to hi of the stack, readable at `bytes`: in place, or a copy. */
+/* The stack from address lo to hi, readable at `bytes`: in place, or a copy. */
 struct sf_walk_stack {
     const uint8_t *bytes;
     uintptr_t lo, hi;
@@ -26,14 +28,14 @@ enum sf_walk_end {
     SF_WALK_OUTSIDE   /* the frame lies outside the view */
 };
 
-/* At most `max` addresses, the innermost first; the number of them. Callers' addresses are those
- * after their call. */
+/* Finds at most `max` addresses, the innermost first; returns their number. Callers' addresses are
+ * return addresses. */
 size_t sf_walk(const struct sf_modules *m, struct sf_walk_regs regs, struct sf_walk_stack stack,
                uintptr_t *out, size_t max, enum sf_walk_end *end);
 /* The registers of the interrupted code; `ucontext` is a handler's third argument. */
 struct sf_walk_regs sf_walk_regs_of(const void *ucontext);
 
-/* The registers of the calling function, at this place in it. */
+/* The registers of the calling function at this point. */
 static inline __attribute__((always_inline)) struct sf_walk_regs sf_walk_regs_here(void)
 {
     struct sf_walk_regs r = {0};
