@@ -20,10 +20,8 @@
 #include "collect/sys/clock.h"
 #include "collect/sys/guest_thread.h"
 
-#define WAIT_NS (30 * SF_NS_PER_S)
-#define GRACE_NS                                                                 \
-    (15 * SF_NS_PER_S) /* time for an answer in addition to the server's waiting \
-                        * time */
+#define WAIT_NS  (30 * SF_NS_PER_S)
+#define GRACE_NS (15 * SF_NS_PER_S) /* time for the answer after the wait of the server */
 #define FLUSH_NS (10 * SF_NS_PER_S)
 
 static struct {

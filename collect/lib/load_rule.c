@@ -8,9 +8,7 @@ enum {
     PARTS = 16           /* the rate that the budget allows is rounded to so many steps, so that it
                           * stays constant */
 };
-#define IDLE_CPUS                                                                    \
-    0.1 /* a program that uses less CPU time is treated as if it used this much of a \
-         * CPU */
+#define IDLE_CPUS 0.1 /* a program that uses less is treated as using this much of a CPU */
 
 double sf_load_rule_share(const struct sf_load *l)
 {
