@@ -16,7 +16,7 @@ void sf_id_map_add(struct sf_id_map *m, uint64_t id, uint32_t place)
     m->places[m->n++] = place;
 }
 
-/* The position of the id, or SF_NONE; else `lookup` is where a new one is kept. */
+/* The index of the id, or SF_NONE; then `lookup` is where a new one is added. */
 static uint32_t id_map_find(const struct sf_id_map *m, uint64_t id, struct sf_table_lookup *lookup)
 {
     uint32_t at;
@@ -55,5 +55,5 @@ uint32_t sf_id_map_find(const struct sf_id_map *m, uint64_t id)
     struct sf_table_lookup lookup;
     if (m->at.n_slots)
         return id_map_find(m, id, &lookup);
-    return id - 1 < m->n ? (uint32_t)(id - 1) : SF_NONE; /* 0 wraps to the far end */
+    return id - 1 < m->n ? (uint32_t)(id - 1) : SF_NONE; /* id 0 wraps around to a large number */
 }

@@ -12,7 +12,7 @@ bool sf_link_tree_init(struct sf_link_tree *t, struct sf_profile_build *b, uint3
     return !b->is_full;
 }
 
-/* Up to a link whose depth is known, and down again. */
+/* For each link: goes up to a link whose depth is known, and down again. */
 void sf_link_tree_close(struct sf_link_tree *t)
 {
     uint32_t *chain = sf_profile_new(t->b, t->n + 1u, sizeof(*chain));
@@ -37,7 +37,8 @@ void sf_link_tree_close(struct sf_link_tree *t)
     }
 }
 
-/* Of a deep one the middle is left out: more than fits is all that the cutting needs to know. */
+/* The middle of a deep stack is left out: the builder only needs to know that there are more frames
+ * than fit. */
 uint32_t sf_link_tree_stack(struct sf_link_tree *t, uint32_t place)
 {
     uint32_t len = 0, at = place, top;

@@ -126,8 +126,8 @@ static bool is_stack(const struct sf_profile_build *b, uint32_t place, const voi
            (!s->n || memcmp(s->locations, k->locations, s->n * sizeof(uint32_t)) == 0);
 }
 
-/* The 16 root-most frames say where it all began, the leaf-most what it was doing; what is between
- * them is usually the same recursion over and over. */
+/* Keeps the 16 outermost frames, which show the entry point, and the innermost ones, which show the
+ * current work; the frames between them are usually repeated recursion. */
 static uint32_t n_root_kept(const struct sf_profile_build *b)
 {
     return b->max_frames > 2 * SF_PROFILE_ROOT_FRAMES ? SF_PROFILE_ROOT_FRAMES : b->max_frames / 2;
@@ -156,8 +156,8 @@ static bool cut_stack(struct sf_profile_build *b, struct sf_stack *s)
     return true;
 }
 
-/* One more than fits is kept of a deep path: that it is too deep, and which frames stay, is the
- * next step's business. */
+/* Of a deep path one frame more than fits is passed on; sf_profile_build_stack() then sees that it
+ * is too deep and cuts it. */
 uint32_t sf_profile_build_path(struct sf_profile_build *b, const uint32_t *locations, size_t n)
 {
     size_t most = b->max_frames + 1u, n_root = n_root_kept(b), n_leaf;
@@ -201,7 +201,8 @@ uint32_t sf_profile_build_stack(struct sf_profile_build *b, const uint32_t *loca
 static bool is_kept_label(struct sf_profile_owner *o, sf_str *session, struct sf_label l)
 {
     if (sf_str_eq(l.key, SF_STR("__name__"))) {
-        sf_str old = SF_STR("godeltaprof_"); /* what a Go client calls its own differences */
+        sf_str old = SF_STR("godeltaprof_"); /* the prefix that a Go client uses for its own
+                                              * deltas */
         o->type_name = sf_str_starts(l.val, old) ? sf_str_from_at(l.val, old.len) : l.val;
         return false;
     }
@@ -221,8 +222,9 @@ static bool profile_build_is_process(const struct sf_profile_build *b, uint32_t 
     return sf_str_eq(p->key, k->key) && sf_str_eq(p->service, k->service);
 }
 
-/* Replicas may share an address (a proxy, one machine) and upload at the same moments; the labels
- * of their uploads then say that they are two. Few bits: redaction may remove those labels. */
+/* Replicas may share an address (behind a proxy, on one machine) and upload at the same time; the
+ * labels of their uploads then distinguish them. Only a few bits of a hash are used, because
+ * redaction may remove those labels. */
 static bool tell_labels(struct sf_profile_build *b, const struct sf_profile_owner *o,
                         sf_str *io_key)
 {
@@ -253,8 +255,8 @@ static uint32_t profile_build_add_process(struct sf_profile_build *b,
     return sf_profile_table_keep(b, &spot, &b->processes, &p, sizeof(p));
 }
 
-/* Senders without a resource say in labels which instance they are; labels may have their dots
- * replaced. Earlier lines of one attribute count more. */
+/* Senders without a resource give their instance in labels; dots in these may be replaced. For one
+ * attribute, earlier lines take precedence. */
 static const struct {
     const char *label, *attr;
 } process_labels[] = {
@@ -284,7 +286,7 @@ static sf_str profile_build_label_of(const struct sf_label *labels, uint32_t n, 
     return SF_STR_NONE;
 }
 
-/* The resource with what the labels say beside it; what the resource says itself counts. */
+/* The resource's attributes, completed by labels; the resource takes precedence. */
 static struct sf_attrs process_attrs(struct sf_profile_build *b, struct sf_attrs resource,
                                      const struct sf_label *labels, uint32_t n_labels)
 {
@@ -386,7 +388,7 @@ static bool is_set(const struct sf_profile_build *b, uint32_t place, const void 
     return true;
 }
 
-/* Two sorted lists into one; on a clash the first one's stays. */
+/* Merges two sorted lists; for equal keys the first list's label is kept. */
 static uint32_t profile_build_merge(const struct sf_label *a, uint32_t n_a,
                                     const struct sf_label *b, uint32_t n_b, struct sf_label *to)
 {
@@ -412,7 +414,7 @@ uint32_t sf_profile_build_set(struct sf_profile_build *b, const struct sf_profil
 
     SF_ASSERT(n_labels <= SF_LIMIT_SAMPLE_LABELS);
     if (b->is_full || !sf_profile_table_more(b, &b->set_at))
-        return SF_NONE; /* before the mark: a table that grew behind it would be returned */
+        return SF_NONE; /* before the mark is taken: a table that grows after it would be freed */
     mark = b->a->at;
     if (n_labels) {
         memcpy(extra, labels, n_labels * sizeof(*extra));
@@ -426,7 +428,8 @@ uint32_t sf_profile_build_set(struct sf_profile_build *b, const struct sf_profil
     for (uint32_t i = 0; i < k.n; i++)
         hash = mix_str(mix_str(hash, k.labels[i].key), k.labels[i].val);
     if (!sf_profile_table_is_new(b, &b->set_at, hash, is_set, &k, &spot)) {
-        b->a->at = mark; /* the lookup of a known set costs no memory: it comes once per sample */
+        b->a->at = mark; /* looking up a known set must not use memory: it happens for each
+                          * sample */
         return spot.place;
     }
     copy = sf_profile_new(b, 1, sizeof(*copy));
@@ -450,8 +453,9 @@ static int64_t profile_build_overlap(int64_t from, int64_t to, int64_t start, in
     return last > first ? last - first : 0;
 }
 
-/* Some senders stamp the end (Node's wall profiles, Go's heap, mutex and block profiles): where the
- * upload says from when until when it is, its time is the end if so it lies more in there. */
+/* Some senders stamp the end (Node's wall profiles, Go's heap, mutex and block profiles): if the
+ * upload gives its time range, the profile's time is taken as the end when that overlaps more with
+ * the range. */
 static void set_start(const struct sf_profile_hint *hint, struct sf_profile_what *w)
 {
     int64_t before = sf_sub_sat_i64(w->time_ns, w->duration_ns);
@@ -490,7 +494,7 @@ struct series_key {
     uint32_t set, what;
 };
 
-struct series_item { /* a series and what it was made from */
+struct series_item { /* a series and its key */
     struct sf_series s;
     struct series_key key;
 };

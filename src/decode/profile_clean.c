@@ -2,7 +2,7 @@
 #include "base/text.h"
 #include "decode/profile_build.h"
 
-/* Printable ASCII and nothing else: eight bytes at a check. */
+/* Printable ASCII only; checks eight bytes at a time. */
 static bool profile_clean_is_plain(sf_str s)
 {
     const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
@@ -20,7 +20,7 @@ static bool profile_clean_is_plain(sf_str s)
     return true;
 }
 
-/* The next character of `s`: how much it takes, and what represents it when it may not stay. */
+/* The next character of `s`: its length, and its replacement if it may not stay. */
 static size_t next_char(sf_str s, const char **instead)
 {
     uint32_t code = 0;
@@ -56,6 +56,6 @@ sf_str sf_profile_clean(struct sf_profile_build *b, sf_str s)
         memcpy(p + len, instead ? instead : s.p + i, instead ? strlen(instead) : n);
         len += instead ? strlen(instead) : n;
     }
-    sf_arena_grow(b->a, p, s.len * 3, len); /* gives the rest back */
+    sf_arena_grow(b->a, p, s.len * 3, len); /* gives the unused part back */
     return (sf_str){p, len};
 }

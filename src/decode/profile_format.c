@@ -6,8 +6,8 @@
 #include "decode/profile_build.h"
 #include "decode/profile_guess.h"
 
-/* In the order they are tried: what begins with a magic number first, then JSON, then text, and
- * pprof last, because almost any bytes begin like a protobuf message. */
+/* In the order in which they are tried: formats with a magic number first, then JSON, then text,
+ * and pprof last, because almost any bytes look like the start of a protobuf message. */
 /* clang-format off */
 #define FORMATS(X) \
     X(jfr) \
@@ -60,15 +60,15 @@ static bool profile_format_is_named(const struct sf_profile_format *f, sf_str na
     return false;
 }
 
-/* Looked up by name, or by what the bytes look like; JSON is read once for all its formats, and
- * `shape` tells afterwards whether it was any. */
+/* Finds the format by name, or by the bytes; JSON is read once for all its formats, and `shape`
+ * tells afterwards whether it was JSON. */
 static const struct sf_profile_format *profile_format_find(sf_str bytes, sf_str name,
                                                            struct sf_json_shape *shape)
 {
     bool is_json = false;
     shape->text = SF_STR_NONE;
     if (!name.len && sf_pprof_is_whole(bytes))
-        return &sf_pprof_format; /* most uploads: a examine each line of text is saved */
+        return &sf_pprof_format; /* most uploads are pprof: avoids scanning lines of text */
     if (!name.len)
         is_json = sf_json_shape_read(shape, bytes);
     for (size_t i = 0; i < N_FORMATS; i++) {
@@ -116,7 +116,7 @@ enum sf_err sf_profile_format_decode(sf_str bytes, const struct sf_profile_hint 
     return err ? err : sf_profile_build_finish(&b, out);
 }
 
-/* Inflated, and where the batch may point at it. */
+/* Decompresses into memory that the batch may point to. */
 static enum sf_err unwrap_inside(struct sf_profile_build *b, sf_str *bytes)
 {
     struct sf_inflate *z = sf_inflate_new();

@@ -3,14 +3,14 @@
 #include "decode/json/json_shape.h"
 #include "wire/pb.h"
 
-/* Short: a sentence has 240 bytes. */
+/* Short, because a message has 240 bytes. */
 #define READ_ARE                                                                             \
     "Read: JFR, pprof (also legacy, -raw, -traces), OTLP, V8, Chrome, Firefox, speedscope, " \
     "stackprof, perf, async-profiler, Austin, py-spy, Pyroscope, folded"
 
 enum { MAX_LOOK_LEN = 57, MAX_LINE_LEN = 34 };
 
-/* Things that people do send. */
+/* Other files that users send. */
 static const char *name_of_other(sf_str bytes)
 {
     static const struct {
@@ -54,7 +54,7 @@ static bool skip_hex(sf_str *rest)
     return true;
 }
 
-/* Addresses, lengths and names of compiled code, as runtimes leave them in /tmp/perf-PID.map. */
+/* Addresses, lengths and names of compiled code, as runtimes write them to /tmp/perf-PID.map. */
 static bool is_perf_map(sf_str bytes)
 {
     sf_str rest = bytes, line;
@@ -68,7 +68,8 @@ static bool is_perf_map(sf_str bytes)
     return n > 0;
 }
 
-/* What Pyroscope's Java client sends beside a recording: tables of numbers and labels or texts. */
+/* The part that Pyroscope's Java client sends with a recording: tables of numbers and labels or
+ * texts. */
 static bool is_label_table(sf_str bytes)
 {
     struct sf_pb pb = sf_pb_init(sf_str_bytes(bytes)), part;
@@ -84,7 +85,7 @@ static bool is_label_table(sf_str bytes)
     return is_one && sf_pb_ok(&pb);
 }
 
-/* The keys that each JSON format has, the telling one first. */
+/* The keys of each JSON format, the most specific one first. */
 static const char *const json_formats[][4] = {
     {"nodes", "timeDeltas", "startTime", "endTime"},
     {"head", "samples", "timestamps", NULL},

@@ -13,7 +13,7 @@ enum sf_label_role sf_profile_label_role(sf_str key)
         enum sf_label_role role;
     } roles[] = {
         {SF_STR("span_id"), SF_LABEL_SPAN_ID},
-        {SF_STR("profile_id"), SF_LABEL_SPAN_ID}, /* the same, of older clients */
+        {SF_STR("profile_id"), SF_LABEL_SPAN_ID}, /* the same, used by older clients */
         {SF_STR("span id"), SF_LABEL_SPAN_ID},    /* Datadog's spelling */
         {SF_STR("local root span id"), SF_LABEL_ROOT_SPAN_ID},
         {SF_STR("datadog.local_root_span_id"), SF_LABEL_ROOT_SPAN_ID},
@@ -71,7 +71,7 @@ static uint8_t profile_label_state_of(sf_str word)
     return SF_STATE_UNKNOWN;
 }
 
-/* The kernel gives no numbers beyond its largest pid_max; Python's identifiers are addresses. */
+/* Ignores numbers above the kernel's largest pid: Python's identifiers are addresses. */
 static void profile_label_take_thread(struct sf_profile_ids *ids, uint64_t id)
 {
     ids->thread = id;
@@ -160,8 +160,8 @@ static int profile_label_by_key(const void *x, const void *y)
     return sf_str_cmp(a->key, b->key);
 }
 
-/* Short lists by insertion, which keeps the order of equal keys; long ones are rare and a later
- * duplicate of theirs is as good as an earlier one. */
+/* Short lists by insertion, which keeps the order of equal keys; long ones are rare, and there it
+ * does not matter which duplicate is kept. */
 static void profile_label_sort(struct sf_label *labels, uint32_t n)
 {
     if (n > 64) {

@@ -1,10 +1,10 @@
-/* profile_lend.c - the ids of a whole upload, lent to its samples.
+/* profile_lend.c - gives the ids of an upload to its samples.
  *
- * A file uploaded for a request contains samples of that request. That is so when the
- * file holds one thread, or does not tell threads apart. A recording of the whole process holds
- * what all its threads did meanwhile: there the ids are certain only for threads that a sample with
- * the request's id of its own ties to it. The others keep the ids as lent, so that the file is
- * found, and they can still be assigned by the threads of the request's spans. */
+ * A file uploaded for a request contains only samples of that request if it has one thread, or does
+ * not distinguish threads. A recording of the whole process contains all its threads: there the ids
+ * are certain only for threads of which a sample carries the request's id itself. Other samples get
+ * the ids marked as lent, so that the file is found, and they can still be assigned by the threads
+ * of the request's spans. */
 #include <stdlib.h>
 
 #include "decode/profile_build.h"
@@ -31,7 +31,7 @@ void sf_profile_lend_ids(struct sf_profile_build *b, const struct sf_profile_ids
     } else if (!s->span_id && !has_trace) {
         s->is_lent = b->has_lent = true;
     }
-    /* Another request's sample is not given this one's span. */
+    /* A sample of another trace does not get this span's id. */
     if (!s->span_id && (!has_trace || sf_trace_id_eq(s->trace_id, upload->trace_id)))
         s->span_id = upload->span_id ? upload->span_id : upload->root_span_id;
     if (!has_trace)

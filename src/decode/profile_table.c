@@ -90,7 +90,7 @@ void sf_profile_table_expect(struct sf_profile_build *b, uint64_t n)
     l->cap = (uint32_t)cap;
 }
 
-/* What a body says it holds is true as far as it goes, but may all be the same thing. */
+/* The declared counts are plausible, but all items may be equal: reserve at most this many. */
 enum { EXPECT_MAX = 1 << 15 };
 
 static void profile_table_expect(struct sf_profile_build *b, struct sf_table *t,

@@ -67,7 +67,7 @@ static sf_str default_display(sf_str type)
     return type;
 }
 
-/* A config that cannot be read is as good as none: it only chooses a name. */
+/* An unreadable configuration is ignored: it only chooses a name. */
 static sf_str display_of(sf_str type, sf_str config)
 {
     struct sf_json j;
@@ -179,7 +179,7 @@ bool sf_profile_type_of_word(sf_str word, bool has_rate, struct sf_profile_type 
         *out_is_time = !out->sample_unit.len && has_rate;
         if (*out_is_time) {
             out->sample_unit = SF_STR("nanoseconds");
-            out->period_type = SF_STR("cpu"); /* of wall time too: what clients ask for */
+            out->period_type = SF_STR("cpu"); /* also for wall time, because clients query it so */
             out->period_unit = SF_STR("nanoseconds");
         } else if (!out->sample_unit.len) {
             out->sample_type = SF_STR("samples");

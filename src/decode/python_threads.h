@@ -1,8 +1,8 @@
-/* python_threads.h - a moment of a Python process: what both forms of `py-spy dump` end as. Private
- * to this module.
+/* python_threads.h - the stacks of a Python process at one time: shared by both forms of `py-spy
+ * dump`. Private to this module.
  *
  * Each thread counts one of threads:thread:count, with the label `state` (active, active+gil,
- * idle). Values of arguments and local variables, which the dump may show, are never read. */
+ * idle). Values of arguments and local variables, which the dump may contain, are never read. */
 #pragma once
 #include "decode/profile_build.h"
 
@@ -16,7 +16,7 @@ struct sf_python_threads {
 };
 
 struct sf_python_threads sf_python_threads_init(struct sf_profile_build *b);
-/* Closes the thread before it. */
+/* Starts a thread; closes the previous one. */
 void sf_python_threads_open(struct sf_python_threads *t);
 void sf_python_threads_frame(struct sf_python_threads *t, sf_str function, sf_str file,
                              uint32_t line);

@@ -1,22 +1,22 @@
-/* sample_clock.h - moments of a format whose clock begins anywhere (at boot, at the start of the
- * program). They become times of day when the upload says when the profile began; otherwise the
- * samples have none. Private to this module. */
+/* sample_clock.h - times of a format whose clock starts at an arbitrary time (boot, start of the
+ * program). They become absolute times when the upload gives the start of the profile; otherwise
+ * the samples have no times. Private to this module. */
 #pragma once
 #include "decode/profile_build.h"
 
 struct sf_sample_clock {
-    int64_t unix_ns; /* the time of day of `own_ns`; 0: unknown */
+    int64_t unix_ns; /* Unix time of `own_ns`; 0: unknown */
     int64_t own_ns;
 };
 
-/* `first_ns`: the format's own time of when the profile began. */
+/* `first_ns`: start of the profile by the format's own clock. */
 static inline struct sf_sample_clock sf_sample_clock_init(const struct sf_profile_build *b,
                                                           int64_t first_ns)
 {
     return (struct sf_sample_clock){b->hint->from_ns, first_ns};
 }
 
-/* Gives `s` the moment `at_ns` of the format's clock, and its length (0: a moment). */
+/* Sets the time of `s` to `at_ns` of the format's clock, and its length (0: an instant). */
 static inline void sf_sample_clock_stamp(const struct sf_sample_clock *c, int64_t at_ns,
                                          int64_t length_ns, struct sf_sample *s)
 {

@@ -1,6 +1,6 @@
-/* sample_sums.h - samples without a moment of their own, added up per series, stack, thread and
- * state: a trace of a million calls of the same stacks needs no million samples. Those with a
- * moment are kept one by one. Private to this module. */
+/* sample_sums.h - sums of samples without times, per series, stack, thread and state: a trace of a
+ * million calls with the same stacks needs no million samples. Samples with times are kept
+ * individually. Private to this module. */
 #pragma once
 #include "decode/profile_build.h"
 

@@ -1,4 +1,4 @@
-/* text_word.h - words of a line. Private to this module. */
+/* text_word.h - splits a line into words. Private to this module. */
 #pragma once
 #include "base/str.h"
 
@@ -7,7 +7,7 @@ static inline bool sf_text_is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* The next word of `*rest`, which is cut; false at the end. */
+/* Takes the next word from `*rest`; false at the end. */
 static inline bool sf_text_word(sf_str *rest, sf_str *out)
 {
     size_t at = 0, end;

@@ -2,8 +2,8 @@
  * which says how everything else is laid out; its constants; then its events, once for the settings
  * and once for the samples.
  *
- * A chunk that cannot be read is left out, counted and reported, and the others are kept: processes
- * die while they write. So it is with the rest of a chunk behind a broken event. */
+ * A chunk that cannot be read is left out, counted and reported, and the others are kept: a process
+ * may die while it writes. The rest of a chunk after a broken event is left out in the same way. */
 #include "decode/jfr/jfr.h"
 
 #include <inttypes.h>
@@ -41,7 +41,7 @@ static void load_header(sf_str file, uint64_t off, struct sf_jfr_header *h)
                                 .flags = load_u16be(p + 66)};
 }
 
-/* NULL: the header is fine. */
+/* NULL: the header is valid. */
 static const char *header_fault(const struct sf_jfr_header *h, uint64_t left)
 {
     if (h->major != 2)
@@ -65,7 +65,7 @@ static bool is_chunk(sf_str file, uint64_t off)
     return !header_fault(&h, file.len - off);
 }
 
-/* Where the next readable chunk begins at or behind `off`; the file's end: none. */
+/* Offset of the next readable chunk at or after `off`; the file's length: none. */
 static uint64_t jfr_next_chunk(sf_str file, uint64_t off)
 {
     while (off < file.len && !is_chunk(file, off)) {
@@ -86,8 +86,9 @@ static void drop_chunk(struct sf_jfr *r, uint64_t off, const char *fault, uint64
 
 /* --- one chunk --- */
 
-/* The header's rate is what the processor claims, which can be far from what it does; the last
- * checkpoint is written when the chunk ends, so between them lies a known time. */
+/* The rate in the header is the CPU's nominal one, which can be wrong. The last checkpoint is
+ * written when the chunk ends, so the ticks between start and checkpoint correspond to the chunk's
+ * duration. */
 static void calibrate(struct sf_jfr *r, int64_t last_ticks)
 {
     const struct sf_jfr_header *h = &r->h;
@@ -100,12 +101,13 @@ static void calibrate(struct sf_jfr *r, int64_t last_ticks)
     }
     r->has_time = rate > 1e3 && rate < 1e12 && h->start_ns > 0 && !(h->flags & ~3);
     r->ns_per_tick = rate > 1e3 && rate < 1e12 ? 1e9 / rate : 1;
-    if (fabs(rate / (double)h->rate - 1) < 1e-3 && h->rate) /* the claim is right, and exact */
+    if (fabs(rate / (double)h->rate - 1) < 1e-3 && h->rate) /* the header's rate is right, and
+                                                             * exact */
         r->ns_per_tick = 1e9 / (double)h->rate;
 }
 
-/* A writer that stamps its checkpoint with the start is caught by its events: when the last of them
- * lies well behind the end, the end is where it is. */
+/* Some writers stamp the checkpoint with the start time. This shows in the events: if the last one
+ * is well after the end, its time is used as the end. */
 static void calibrate_by_events(struct sf_jfr *r)
 {
     double end = ((double)r->max_ticks - (double)r->h.start_ticks) * r->ns_per_tick;
@@ -114,7 +116,7 @@ static void calibrate_by_events(struct sf_jfr *r)
         calibrate(r, r->max_ticks);
 }
 
-/* async-profiler and its forks know frames of the kernel, and say "Native" for C. */
+/* async-profiler and its forks record kernel frames, and use "Native" for C. */
 static void find_writer(struct sf_jfr *r)
 {
     r->is_native_c = false;
@@ -136,9 +138,9 @@ static void note_ticks(struct sf_jfr *r, struct sf_jfr_cursor c, const struct sf
         r->max_ticks = ticks;
 }
 
-/* Steps over the events and takes those that are settings, or those that are not. False: the chunk
- * is broken from *out_off on. Gives where the events end: a chunk that claims too much holds the
- * next one's header among its events. */
+/* Walks over the events and reads the settings, or all others. False: the chunk is broken from
+ * *out_off on. Also returns where the events end: a chunk with a wrong length contains the next
+ * chunk's header among its events. */
 static bool walk_events(struct sf_jfr *r, uint64_t file_off, bool is_settings, uint64_t *out_off,
                         const char **out_fault)
 {
@@ -178,7 +180,7 @@ static bool walk_events(struct sf_jfr *r, uint64_t file_off, bool is_settings, u
     return true;
 }
 
-/* Gives where the next chunk is to be searched for. */
+/* Returns the offset at which to search for the next chunk. */
 static uint64_t jfr_read_chunk(struct sf_jfr *r, uint64_t off)
 {
     struct sf_jfr_cursor c;
@@ -199,7 +201,8 @@ static uint64_t jfr_read_chunk(struct sf_jfr *r, uint64_t off)
     find_writer(r);
     walk_events(r, off, true, &none, &fault);
     calibrate_by_events(r);
-    sf_profile_table_expect(r->b, 2 * r->n_events); /* most give two: a count and a size */
+    sf_profile_table_expect(r->b, 2 * r->n_events); /* most events give two samples: a count and a
+                                                     * size */
     if (!walk_events(r, off, false, &end, &fault)) {
         drop_chunk(r, off, fault, off + end);
         end = r->h.size;
@@ -229,7 +232,7 @@ static void open_chunk(struct sf_jfr *r, uint64_t off)
     r->frames = sf_jfr_new(r, SF_JFR_FRAME_CACHE, sizeof(*r->frames));
 }
 
-/* When the recording began and ended, over all chunks: they need not be in order. */
+/* Start and end of the recording over all chunks, which may be in any order. */
 static void find_times(struct sf_jfr *r)
 {
     struct sf_jfr_header h;
@@ -294,10 +297,11 @@ static enum sf_err jfr_decode(struct sf_profile_build *b, sf_str bytes)
     enum sf_err err;
 
     if (!r)
-        return SF_OK; /* finish() reports it */
+        return SF_OK; /* finish() reports the error */
     r->b = b;
     r->file = bytes;
-    /* The top third of what is left of the arena is the chunk's; it is returned at the end. */
+    /* The last third of the free arena is scratch memory of the chunk; it is given back at the
+     * end. */
     keep = (cap - (cap - a->at) / 3 + PAGE_LEN - 1) & ~(size_t)(PAGE_LEN - 1);
     if (keep > cap)
         keep = cap;

@@ -1,10 +1,10 @@
 /* jfr.h - one Java Flight Recorder file being read; shared by the files that read its parts.
  * Private to this module.
  *
- * A file is chunks, each complete in itself: types, constants, ticks mean something in their chunk
- * only. What lives as long as a chunk is in `scratch`, which is emptied between them. Events that
- * are not in our list are stepped over unread, so that the environment, properties, command lines
- * and process lists a recording carries never get any further. */
+ * A file consists of chunks, each complete in itself: types, constants and ticks are valid in their
+ * chunk only. Data of a chunk is in `scratch`, which is emptied between chunks. Events that are not
+ * in our list are skipped unread, so that environment variables, properties, command lines and
+ * process lists in a recording are never stored. */
 #pragma once
 #include "base/limits.h"
 #include "base/table.h"
@@ -26,11 +26,11 @@ struct sf_jfr_header {
 /* --- types --- */
 
 enum sf_jfr_kind {
-    SF_JFR_NOTHING, /* a class without content takes no bytes */
+    SF_JFR_NOTHING, /* a class without fields takes no bytes */
     SF_JFR_BYTE,
     SF_JFR_SHORT,
     SF_JFR_INT,
-    SF_JFR_LONG, /* and keys into pools */
+    SF_JFR_LONG, /* also keys into constant pools */
     SF_JFR_FLOAT,
     SF_JFR_DOUBLE,
     SF_JFR_STRING,
@@ -42,13 +42,13 @@ enum sf_jfr_unit { SF_JFR_NO_UNIT, SF_JFR_TICKS, SF_JFR_NS, SF_JFR_US, SF_JFR_MS
 struct sf_jfr_field {
     sf_str name;
     uint64_t class_id;
-    uint32_t cls; /* place of its class */
+    uint32_t cls; /* index of its class */
     uint8_t kind; /* enum sf_jfr_kind; LONG when it is a key */
     uint8_t unit; /* enum sf_jfr_unit */
     bool is_pool, is_array;
 };
 
-/* What we read of events and constants, by name of the field. */
+/* Fields of events and constants that are read, by name. */
 enum sf_jfr_slot {
     SF_JFR_START,
     SF_JFR_DURATION,
@@ -56,7 +56,7 @@ enum sf_jfr_slot {
     SF_JFR_STACK,
     SF_JFR_STATE,
     SF_JFR_SIZE,   /* tlabSize, allocationSize, size */
-    SF_JFR_WEIGHT, /* in `weight`: it may be a fraction */
+    SF_JFR_WEIGHT, /* in `weight`, because it may be a fraction */
     SF_JFR_SAMPLES,
     SF_JFR_TIME_SPAN,
     SF_JFR_PERIOD, /* samplingPeriod, cpuInterval */
@@ -68,7 +68,7 @@ enum sf_jfr_slot {
     SF_JFR_TRACE_LO,
     SF_JFR_ID,
     SF_JFR_NAME,  /* a text, or a key to one */
-    SF_JFR_VALUE, /* a text; of a GC its cause */
+    SF_JFR_VALUE, /* a text; of a GC event its cause */
     SF_JFR_TYPE,  /* of a method: its class; of a frame: its frame type */
     SF_JFR_METHOD,
     SF_JFR_LINE,
@@ -79,7 +79,7 @@ enum sf_jfr_slot {
     SF_JFR_SKIP = SF_JFR_SLOTS
 };
 
-struct sf_jfr_step { /* of reading an event or a constant */
+struct sf_jfr_step { /* one step of reading an event or a constant */
     uint8_t kind, unit, slot;
     bool is_array;
     bool is_pool;
@@ -119,14 +119,14 @@ enum sf_jfr_event { /* those we read */
                     SF_JFR_EVENTS
 };
 
-enum sf_jfr_pool_kind { /* constants we look up */
+enum sf_jfr_pool_kind { /* constants that are looked up */
                         SF_JFR_P_NONE,
                         SF_JFR_P_STRING,
                         SF_JFR_P_SYMBOL,
                         SF_JFR_P_CLASS,
                         SF_JFR_P_METHOD,
                         SF_JFR_P_STACK,
-                        SF_JFR_P_FRAME, /* never a pool, but read by steps */
+                        SF_JFR_P_FRAME, /* not a pool, but read by steps */
                         SF_JFR_P_FRAME_TYPE,
                         SF_JFR_P_STATE,
                         SF_JFR_P_THREAD,
@@ -139,9 +139,9 @@ struct sf_jfr_class {
     uint64_t id;
     sf_str name;
     uint32_t first, n; /* fields */
-    uint8_t kind;      /* of a value of it */
+    uint8_t kind;      /* kind of its values */
     uint8_t event, pool;
-    uint8_t visit; /* of the search for circles */
+    uint8_t visit; /* state of the search for cycles */
     uint8_t depth;
     struct sf_jfr_step *steps;
     uint32_t n_steps;
@@ -151,12 +151,12 @@ struct sf_jfr_class {
 
 struct sf_jfr_constant {
     int64_t key;
-    uint32_t off;   /* of its value in the chunk */
-    uint32_t place; /* what it became, + 1; 0: not queried for yet */
+    uint32_t off;   /* offset of its value in the chunk */
+    uint32_t place; /* index of what was made from it, + 1; 0: not needed yet */
     uint8_t pool;   /* enum sf_jfr_pool_kind */
 };
 
-struct sf_jfr_setting_set { /* of one kind of writer; later chunks inherit it */
+struct sf_jfr_setting_set { /* settings of one kind of writer; later chunks inherit them */
     sf_str event;           /* empty: not given */
     int64_t interval, wall; /* -1: not given */
     int64_t period_ns, native_period_ns;
@@ -164,7 +164,7 @@ struct sf_jfr_setting_set { /* of one kind of writer; later chunks inherit it */
 
 struct sf_jfr_thread {
     uint64_t id, java_id;
-    bool is_kernel; /* the id is the kernel's */
+    bool is_kernel; /* the thread id is the kernel's */
     sf_str name;
 };
 
@@ -176,15 +176,15 @@ struct sf_jfr_frame_cache {
     uint32_t place; /* + 1; 0: free */
 };
 
-enum { SF_JFR_TYPES_MAX = 24 }; /* of what is measured: see jfr_event.c */
+enum { SF_JFR_TYPES_MAX = 24 }; /* number of profile types: see jfr_event.c */
 
 struct sf_jfr {
     struct sf_profile_build *b;
     sf_str file;
     struct sf_arena scratch;
-    size_t scratch_used; /* by the largest chunk before */
+    size_t scratch_used; /* by the largest chunk so far */
 
-    /* Of the chunk at hand. */
+    /* State of the current chunk. */
     struct sf_jfr_header h;
     const uint8_t *chunk; /* h.size bytes */
     uint32_t n_chunk;     /* its number */
@@ -193,20 +193,20 @@ struct sf_jfr {
     struct sf_profile_list classes, fields; /* in scratch */
     const struct sf_jfr_class *pool_class[SF_JFR_POOLS];
     struct sf_table class_at;                 /* by id, in scratch */
-    uint32_t class_seen[SF_JFR_CLASSES_SEEN]; /* by id: a place + 1 */
+    uint32_t class_seen[SF_JFR_CLASSES_SEEN]; /* cache by id: index + 1 */
     struct sf_jfr_constant *constants;
     uint32_t n_constants, cap_constants;
     struct sf_table constant_at;
-    uint64_t pool_keys[SF_JFR_POOLS]; /* hashes of their numbers */
-    int64_t last_ticks;               /* of the newest checkpoint */
-    int64_t max_ticks;                /* of any event we read */
+    uint64_t pool_keys[SF_JFR_POOLS]; /* hashes of their names' numbers */
+    int64_t last_ticks;               /* ticks of the newest checkpoint */
+    int64_t max_ticks;                /* largest ticks of all events read */
     uint64_t n_events;                /* of those */
     double ns_per_tick;
     bool has_time;
-    bool is_native_c; /* frames of type "Native" are C: an async-profiler wrote it */
+    bool is_native_c; /* frames of type "Native" are C: written by async-profiler */
     struct sf_jfr_frame_cache *frames;
     struct sf_profile_list threads;
-    struct sf_profile_list path; /* in the batch's arena, permanently */
+    struct sf_profile_list path; /* in the batch's arena, not in scratch */
     struct sf_profile_list spans;
 
     /* Of the file. */
@@ -214,7 +214,7 @@ struct sf_jfr {
     int64_t from_ns, until_ns;
     uint32_t whats[SF_JFR_TYPES_MAX], series[SF_JFR_TYPES_MAX]; /* SF_NONE: not used yet */
     uint32_t base_set;
-    struct sf_id_map contexts, labels_strings; /* of the labels part */
+    struct sf_id_map contexts, labels_strings; /* from the labels part of the upload */
     sf_bytes *context_items;
     sf_str *label_strings;
     struct sf_jfr_context *context_read;
@@ -223,7 +223,7 @@ struct sf_jfr {
 
 /* --- jfr_meta.c --- */
 
-/* False: the chunk cannot be read, `c` says why. */
+/* False: the chunk cannot be read; `c` has the reason. */
 bool sf_jfr_meta_read(struct sf_jfr *r, struct sf_jfr_cursor *c);
 /* The class with this id, or NULL. */
 struct sf_jfr_class *sf_jfr_meta_class_at(struct sf_jfr *r, uint64_t id);
@@ -232,10 +232,10 @@ struct sf_jfr_class *sf_jfr_meta_class_at(struct sf_jfr *r, uint64_t id);
 
 void sf_jfr_value_skip(const struct sf_jfr *r, struct sf_jfr_cursor *c,
                        const struct sf_jfr_class *k);
-/* Which slot each field of a class fills. False: full. */
+/* Determines which slot each field of a class fills. False: no memory. */
 bool sf_jfr_value_steps_make(struct sf_jfr *r, struct sf_jfr_class *k);
-/* Reads the fields that the steps of the class need; stops after the last. An array is left to the
- * caller, with *out_array at its count, when it is a stack's frames. */
+/* Reads the fields for which the class has steps; stops after the last. The array of a stack's
+ * frames is left to the caller, with *out_array at its count. */
 void sf_jfr_values_read(const struct sf_jfr *r, struct sf_jfr_cursor *c,
                         const struct sf_jfr_class *k, struct sf_jfr_values *out,
                         struct sf_jfr_cursor *out_array);
@@ -245,16 +245,16 @@ void sf_jfr_values_read(const struct sf_jfr *r, struct sf_jfr_cursor *c,
 bool sf_jfr_pools_read(struct sf_jfr *r, struct sf_jfr_cursor *c);
 struct sf_jfr_constant *sf_jfr_pool_constant_find(const struct sf_jfr *r,
                                                   enum sf_jfr_pool_kind pool, int64_t key);
-/* A text of the pool, alive as long as the chunk. Empty: there is none. */
+/* A text of the pool, valid as long as the chunk. Empty: not found. */
 sf_str sf_jfr_pool_text(struct sf_jfr *r, enum sf_jfr_pool_kind pool, int64_t key);
-/* A text as it stands in an event or a constant: a view into the file, or a copy in `a`. */
+/* A text in an event or a constant: a view into the file, or a copy in `a`. */
 sf_str sf_jfr_pool_text_of(struct sf_jfr *r, const struct sf_jfr_text *t, struct sf_arena *a);
 struct sf_jfr_cursor sf_jfr_pool_cursor_at(const struct sf_jfr *r, uint64_t off);
 
 /* --- jfr_stack.c --- */
 
 uint32_t sf_jfr_stack_of(struct sf_jfr *r, int64_t key);
-/* The function of this name, which need not outlive the chunk. */
+/* The function of this name; the name need not outlive the chunk. */
 uint32_t sf_jfr_stack_function_of(struct sf_jfr *r, sf_str name);
 struct sf_jfr_thread sf_jfr_stack_thread_of(struct sf_jfr *r, int64_t key);
 
@@ -267,14 +267,14 @@ struct sf_jfr_context {
 };
 
 enum sf_err sf_jfr_labels_read(struct sf_jfr *r);
-/* NULL: none under this number. */
+/* NULL: no labels with this number. */
 const struct sf_jfr_context *sf_jfr_labels_context_of(struct sf_jfr *r, int64_t id);
 
 /* --- jfr_event.c, jfr_setting.c --- */
 
 void sf_jfr_setting_take(struct sf_jfr *r, const struct sf_jfr_class *k,
                          const struct sf_jfr_values *v);
-/* What one sample represents, of the kinds that the recording's settings tell. */
+/* The interval that one sample represents, for kinds where the recording's settings give it. */
 int64_t sf_jfr_setting_interval_of(const struct sf_jfr *r);
 int64_t sf_jfr_setting_wall_interval_of(const struct sf_jfr *r);
 bool sf_jfr_setting_is_clock(sf_str event);
@@ -284,12 +284,12 @@ void sf_jfr_event_take(struct sf_jfr *r, const struct sf_jfr_class *k,
 
 /* --- jfr_span.c --- */
 
-/* A span on the thread and at the moment of `at`. */
+/* Adds a span on the thread and at the time of `at`. */
 void sf_jfr_span_take(struct sf_jfr *r, const struct sf_jfr_values *v, const struct sf_sample *at);
-/* Samples of the chunk, the first of them `from`, under the spans that async-profiler noted. */
+/* Assigns the chunk's samples, from index `from` on, to the spans recorded by async-profiler. */
 void sf_jfr_spans_join(struct sf_jfr *r, uint32_t from);
 
-/* Memory of the chunk; NULL: full, which is the whole file's end. */
+/* Allocates memory of the chunk; NULL: full, which ends the whole file. */
 static inline void *sf_jfr_new(struct sf_jfr *r, size_t n, size_t size)
 {
     void *p = sf_arena_new_n(&r->scratch, n, size);

@@ -87,7 +87,7 @@ static bool from_units(const struct sf_jfr_text *t, struct sf_arena *a, sf_str *
                               t->is_plain, NULL, NULL};
     char *to = sf_arena_raw(a, (size_t)t->n_units * 3 + 1, 1);
     size_t len = 0;
-    uint32_t high = 0; /* the first half of a pair */
+    uint32_t high = 0; /* the first half of a surrogate pair */
     if (!to)
         return false;
     for (uint32_t i = 0; i < t->n_units; i++) {

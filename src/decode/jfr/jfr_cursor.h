@@ -2,7 +2,7 @@
  *
  * A number has seven bits a byte as in protobuf, but the ninth byte carries eight and ends it; it
  * may be padded with empty groups. Without the compression flag numbers are big-endian and of fixed
- * size. The first fault sticks, later reads give zero. Private to this module. */
+ * size. After the first error all reads return zero. Private to this module. */
 #pragma once
 #include <stdbool.h>
 
@@ -13,7 +13,7 @@
 struct sf_jfr_cursor {
     const uint8_t *at, *end;
     bool is_plain;     /* numbers of fixed size */
-    const char *fault; /* NULL: none so far; a literal otherwise */
+    const char *fault; /* NULL: no error; otherwise a constant text */
     const uint8_t *fault_at;
 };
 
@@ -50,7 +50,7 @@ static inline uint8_t sf_jfr_byte(struct sf_jfr_cursor *c)
 {
     return (uint8_t)sf_jfr_cursor_fixed(c, 1);
 }
-/* A count of things of at least `size` bytes each; an impossible count is an error and 0. */
+/* A number of items of at least `size` bytes each; an impossible number is an error and 0. */
 uint32_t sf_jfr_cursor_count(struct sf_jfr_cursor *c, size_t size);
 
 enum sf_jfr_encoding {
@@ -58,18 +58,18 @@ enum sf_jfr_encoding {
     SF_JFR_EMPTY,
     SF_JFR_POOL, /* a key into the pool of strings */
     SF_JFR_UTF8,
-    SF_JFR_UTF16, /* units, each a number */
+    SF_JFR_UTF16, /* code units, each a number */
     SF_JFR_LATIN1
 };
 
-struct sf_jfr_text { /* a string as it stands */
+struct sf_jfr_text { /* a string as encoded */
     enum sf_jfr_encoding encoding;
-    sf_str raw;       /* UTF8, LATIN1: bytes; UTF16: the numbers */
+    sf_str raw;       /* UTF8, LATIN1: its bytes; UTF16: the encoded numbers */
     int64_t key;      /* POOL */
     uint32_t n_units; /* UTF16 */
     bool is_plain;
 };
 
 void sf_jfr_cursor_text_read(struct sf_jfr_cursor *c, struct sf_jfr_text *out);
-/* As UTF-8: a view where it is that already, else a copy in `a`. False: full. A key has none. */
+/* As UTF-8: a view if possible, else a copy in `a`. False: the arena is full. Not for a key. */
 bool sf_jfr_cursor_text_str(const struct sf_jfr_text *t, struct sf_arena *a, sf_str *out);

@@ -202,7 +202,7 @@ static void take_execution(struct event *e)
     int64_t interval = sf_jfr_setting_interval_of(r);
     e->s.state = state == SLEEPING ? SF_STATE_SLEEP : SF_STATE_RUNNING;
     if (!is_wall && r->set->wall >= 0 && (state == RUNNABLE || state == SLEEPING)) {
-        /* both engines at once: states are the wall clock's */
+        /* both engines at once: the states are those of the wall-clock one */
         jfr_event_emit(e, WALL, sf_jfr_setting_wall_interval_of(r), 1,
                        sf_jfr_setting_wall_interval_of(r));
     } else if (!sf_jfr_setting_is_clock(r->set->event)) {
@@ -223,7 +223,7 @@ static void take_wall(struct event *e)
     int64_t n = e->v->v[SF_JFR_SAMPLES] > 0 ? e->v->v[SF_JFR_SAMPLES] : 1;
     int64_t span = e->v->v[SF_JFR_TIME_SPAN];
     e->s.state = state == SLEEPING ? SF_STATE_SLEEP : SF_STATE_RUNNING;
-    if (n > 1 || span > 0) /* it represents samples that were not written */
+    if (n > 1 || span > 0) /* it stands for samples that were not written */
         e->s.length_ns = span > 0 ? span : times(n, interval);
     jfr_event_emit(e, WALL, times(n, interval), n, interval);
     if (state == RUNNABLE && sf_str_eq(r->set->event, SF_STR("wall")))
@@ -281,7 +281,7 @@ static void take_datadog_objects(struct event *e, enum what objects)
     jfr_event_emit(e, objects + 1, whole((double)e->v->v[SF_JFR_SIZE] * weight), 1, 0);
 }
 
-/* Collections have no stack of their own: what and why represents one. */
+/* Garbage collections have no stack: kind and cause are used as frames. */
 static void take_gc(struct event *e)
 {
     struct sf_jfr *r = e->r;

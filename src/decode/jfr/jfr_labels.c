@@ -1,9 +1,9 @@
-/* The labels that Pyroscope's Java client sends beside a recording: sets of labels under the
- * numbers that events carry as contextId. Label names and values are numbers of strings. */
+/* The labels that Pyroscope's Java client sends beside a recording: sets of labels by the number
+ * that events carry as contextId. Names and values of labels are numbers of strings. */
 #include "decode/jfr/jfr.h"
 #include "wire/pb.h"
 
-/* One entry of a map: key is field 1, value field 2; either may be missing. */
+/* Reads a map entry: key is field 1, value field 2; either may be missing. */
 static uint64_t jfr_labels_read_entry(struct sf_pb *pb, sf_bytes *val)
 {
     struct sf_pb msg = sf_pb_msg(pb);

@@ -1,9 +1,9 @@
-/* Metadata of a chunk: a tree of elements with attributes, all texts by number. Only classes, their
- * fields and the units of those matter here.
+/* Metadata of a chunk: a tree of elements with attributes, in which texts are numbers. Only
+ * classes, their fields and the fields' units are used.
  *
- * Types refer to each other by id and may come in any order. A class whose content is inline holds
- * its fields' content, so a circle of such would have no end: those are searched for, and the chunk
- * is refused. Everything that takes no bytes is struck out, so that work is bounded by bytes. */
+ * Types refer to each other by id and may come in any order. Inline fields contain the content of
+ * their class, so a cycle of them would be infinite: a chunk with such a cycle is refused. Fields
+ * that take no bytes are removed, so that the work is bounded by the bytes read. */
 #include "base/key.h"
 #include "base/list.h"
 #include "decode/jfr/jfr.h"
@@ -48,7 +48,7 @@ static sf_str jfr_meta_read_string(struct sf_jfr *r, struct sf_jfr_cursor *c)
 }
 
 struct element {
-    sf_str name; /* of the element itself */
+    sf_str name; /* name of the element */
     sf_str called, id, cls, value;
     bool is_pool, is_array, is_deep;
 };
@@ -105,7 +105,7 @@ static void jfr_meta_add_field(struct sf_jfr *r, struct sf_jfr_cursor *c, const 
     k->n++;
 }
 
-/* "TICKS" and the like under a field: whichever annotation says it, it is its unit. */
+/* "TICKS" and similar below a field: any annotation with such a value gives its unit. */
 static void jfr_meta_add_unit(struct sf_jfr *r, const struct element *e)
 {
     static const struct {
@@ -142,7 +142,7 @@ static enum place jfr_meta_enter(struct sf_jfr *r, struct sf_jfr_cursor *c, cons
     return IN_OTHER;
 }
 
-/* The root is entered as IN_ROOT; a loop with a stack of counts, not of calls. */
+/* Starts with the root as IN_ROOT; iterative, with a stack of counts. */
 static void read_elements(struct sf_jfr *r, struct sf_jfr_cursor *c)
 {
     struct {
@@ -193,8 +193,8 @@ static uint32_t find_class(const struct sf_jfr *r, uint64_t id, struct sf_table_
     return SF_NONE;
 }
 
-/* Each event requests its class, and numbers of classes are small: one is mostly where it was seen
- * last. An id chosen to miss costs a check into the table. */
+/* Each event looks up its class. Class ids are small, so a small cache by id finds most of them;
+ * other ids are looked up in the table. */
 struct sf_jfr_class *sf_jfr_meta_class_at(struct sf_jfr *r, uint64_t id)
 {
     struct sf_jfr_class *classes = r->classes.items;
@@ -258,8 +258,8 @@ static void resolve_fields(struct sf_jfr *r, struct sf_jfr_cursor *c)
     }
 }
 
-/* Bottom up: how deep a class is nested inline, and whether it takes any bytes. Goes down at most
- * MAX_DEPTH, because a class that is deeper is refused. */
+/* Bottom up: how deep a class is nested inline, and whether it takes any bytes. Recursion is
+ * limited to MAX_DEPTH, because a deeper class is refused. */
 static void visit(struct sf_jfr *r, struct sf_jfr_cursor *c, uint32_t at, unsigned depth)
 {
     struct sf_jfr_class *classes = r->classes.items, *k = &classes[at];

@@ -12,7 +12,7 @@ static bool jfr_name_is_name_char(char c)
     return jfr_name_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* How many bytes behind `at` are made up by the generator whose mark ends there. */
+/* Number of characters after `at` that a code generator has made up; its mark ends at `at`. */
 static size_t made_up(sf_str s, size_t at, bool is_lambda)
 {
     size_t i = at;
@@ -35,7 +35,7 @@ static size_t made_up(sf_str s, size_t at, bool is_lambda)
     return i - at;
 }
 
-/* "$$EnhancerBySpringCGLIB$$1a2b3c": what stands behind the second "$$". */
+/* "$$EnhancerBySpringCGLIB$$1a2b3c": the part after the second "$$". */
 static size_t made_up_hex(sf_str s, size_t at)
 {
     size_t i = at;
@@ -89,7 +89,7 @@ size_t sf_jfr_name_of_class(sf_str in, bool has_dots, char *out)
         memcpy(out + len, in.p + i, n);
         len += n;
         i += n;
-        if (mark->is_hex) { /* the generator's name stays, the number goes */
+        if (mark->is_hex) { /* keep the generator's name, remove the number */
             size_t cut = made_up_hex(in, i), from = i;
             while (i < from + cut && in.p[i] != '$')
                 out[len++] = in.p[i++];
@@ -114,7 +114,7 @@ size_t sf_jfr_name_of_library(sf_str in, char *out)
     dot = end = in.len - so.len;
     while (end && jfr_name_is_digit(in.p[end - 1]))
         end--;
-    /* Long numbers are random, short ones versions; under /tmp all are. */
+    /* Long numbers are random, short ones are versions; under /tmp all are random. */
     if (dot - end < 6 && !sf_str_starts(in, SF_STR("/tmp/")))
         end = dot;
     else if (end && in.p[end - 1] == '-')

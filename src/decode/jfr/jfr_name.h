@@ -2,8 +2,8 @@
 #pragma once
 #include "base/str.h"
 
-/* Room for a name: never longer than `in`. Takes away what is different in every process (numbers
+/* Writes a name that is never longer than `in`. Removes parts that differ in every process (numbers
  * of lambdas, proxies and accessors), so that the same code has the same name. */
 size_t sf_jfr_name_of_class(sf_str in, bool has_dots, char *out);
-/* The same for a native library: copies unpacked under a random name. */
+/* The same for a native library: removes the random part of the name of an unpacked copy. */
 size_t sf_jfr_name_of_library(sf_str in, char *out);

@@ -1,6 +1,6 @@
-/* Constants of a chunk. Checkpoints stand among the events, each pointing back to the one before;
- * the newest comes first here, so of two definitions of a key the first one seen counts. Only the
- * position of a constant is recorded: most of them are never used. */
+/* Constants of a chunk. Checkpoints are among the events, each pointing back to the previous one.
+ * They are read from the newest backwards, so of two definitions of a key the first one read is
+ * used. Only the offset of a constant is recorded: most of them are never used. */
 #include "base/key.h"
 #include "decode/jfr/jfr.h"
 
@@ -12,7 +12,7 @@ struct sf_jfr_cursor sf_jfr_pool_cursor_at(const struct sf_jfr *r, uint64_t off)
         .at = r->chunk + off, .end = r->chunk + r->h.size, .is_plain = !(r->h.flags & 1)};
 }
 
-/* The place of a constant, or SF_NONE; `lookup` is then where a new one is kept. */
+/* The index of a constant, or SF_NONE; then `lookup` is where a new one is added. */
 static uint32_t jfr_pool_find(const struct sf_jfr *r, uint8_t pool, int64_t key,
                               struct sf_table_lookup *lookup)
 {
@@ -46,7 +46,7 @@ static void jfr_pool_add(struct sf_jfr *r, struct sf_jfr_cursor *c, uint8_t pool
         return;
     }
     if (jfr_pool_find(r, pool, key, &lookup) != SF_NONE)
-        return; /* a newer one is there */
+        return; /* a newer definition exists */
     sf_table_keep(&r->constant_at, &lookup, r->n_constants);
     r->constants[r->n_constants++] = (struct sf_jfr_constant){
         .key = key, .off = (uint32_t)(c->at - r->chunk), .pool = pool};
@@ -69,7 +69,7 @@ static void read_pool(struct sf_jfr *r, struct sf_jfr_cursor *c)
     }
 }
 
-/* Gives the offset of the one before, or 0. */
+/* Returns the offset of the previous one, or 0. */
 static uint64_t read_checkpoint(struct sf_jfr *r, struct sf_jfr_cursor *c, uint64_t off)
 {
     const uint8_t *from = c->at;
@@ -94,7 +94,7 @@ static uint64_t read_checkpoint(struct sf_jfr *r, struct sf_jfr_cursor *c, uint6
         r->last_ticks = ticks;
     if (c->fault || delta == 0)
         return 0;
-    /* Backwards only: what would go in circles stops here. */
+    /* Only backwards, so that a cycle is impossible. */
     if (delta > 0 || (uint64_t) - (delta + 1) + 1 > off - SF_JFR_HEADER_LEN) {
         sf_jfr_cursor_fault(c, from, "a checkpoint points to none before it");
         return 0;
@@ -107,7 +107,8 @@ bool sf_jfr_pools_read(struct sf_jfr *r, struct sf_jfr_cursor *c)
     uint64_t off = r->h.pool_off, end = r->h.size;
     for (unsigned hops = 0; off && !c->fault && !r->b->is_full; hops++) {
         *c = sf_jfr_pool_cursor_at(r, off);
-        c->end = r->chunk + end; /* none reaches into the next: every byte is read once */
+        c->end = r->chunk + end; /* a checkpoint must not reach into the next: every byte is read
+                                  * once */
         end = off;
         if (hops == MAX_HOPS)
             sf_jfr_cursor_fault(c, c->at, "more checkpoints than a chunk may have");

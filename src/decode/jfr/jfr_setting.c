@@ -1,11 +1,11 @@
 /* Settings of a recording, which say what one sample represents. async-profiler writes them into
- * its first chunk only, so they are kept from chunk to chunk, apart from those of the JDK's. */
+ * its first chunk only, so they are kept from chunk to chunk, separately from those of the JDK. */
 #include "base/time_unit.h"
 #include "decode/jfr/jfr.h"
 
 enum { CLOCK_NS = 10000000, WALL_NS = 50000000, JDK_NS = 20000000 };
 
-/* "20 ms", "1 s"; 0: no time. */
+/* Parses "20 ms", "1 s"; 0: not a time. */
 static int64_t ns_of_text(sf_str text)
 {
     static const struct {
@@ -87,7 +87,7 @@ bool sf_jfr_setting_is_clock(sf_str event)
     return false;
 }
 
-/* Of a counter, when the user chose none. */
+/* The default interval of a counter, when none was set. */
 static int64_t default_interval(sf_str event)
 {
     static const struct {
@@ -127,7 +127,7 @@ int64_t sf_jfr_setting_interval_of(const struct sf_jfr *r)
         return default_interval(s->event);
     if (s->period_ns)
         return s->period_ns;
-    /* Nothing recorded: what the upload says, or what a JVM does by itself. */
+    /* No setting recorded: use the upload's sample rate, or the JVM's default. */
     if (hint->has_sample_rate && hint->sample_rate && hint->sample_rate <= 1000000000)
         return SF_NS_PER_S / (int64_t)hint->sample_rate;
     return r->is_native_c ? CLOCK_NS : JDK_NS;

@@ -11,8 +11,8 @@ struct span {
     sf_span_id span_id;
 };
 
-/* A tag is whatever the user chose; one that holds ids as headers do ("00-<32>-<16>-01", or any
- * part of that) says whose samples these are. */
+/* A tag is any text chosen by the user; if it contains ids in the form of a traceparent
+ * ("00-<32>-<16>-01", or any part of that), the samples belong to that span. */
 static bool ids_of_tag(sf_str tag, struct span *out)
 {
     sf_str part;
@@ -47,7 +47,7 @@ static int jfr_span_by_start(const void *x, const void *y)
     return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-/* The innermost span around the moment is the last to begin before it; few nest deeper. */
+/* The innermost span around a time is the last that began before it; nesting is rarely deep. */
 static const struct span *span_around(const struct span *spans, uint32_t n,
                                       const struct sf_sample *s)
 {

@@ -1,5 +1,6 @@
-/* Stacks and threads of a chunk: constants that lead to constants that lead to names. Each is put
- * together when the first event requests it. What leads nowhere has a placeholder for a name. */
+/* Stacks and threads of a chunk: constants that refer to other constants and finally to names. Each
+ * is resolved when the first event needs it. A reference that leads nowhere becomes a placeholder
+ * name. */
 #include <inttypes.h>
 
 #include "base/hash.h"
@@ -37,7 +38,7 @@ static enum sf_frame_kind jfr_stack_kind_of(struct sf_jfr *r, int64_t type)
 
 static sf_str key_text(const struct sf_jfr_values *v, struct sf_jfr *r)
 {
-    /* A name is a key into the symbols, or in odd files a text. */
+    /* A name is a key of a symbol, or in some files a text. */
     return v->name.encoding == SF_JFR_POOL ? sf_jfr_pool_text(r, SF_JFR_P_SYMBOL, v->name.key)
                                            : sf_jfr_pool_text_of(r, &v->name, &r->scratch);
 }
@@ -90,7 +91,8 @@ uint32_t sf_jfr_stack_function_of(struct sf_jfr *r, sf_str name)
 {
     uint32_t n = r->b->functions.n;
     uint32_t place = sf_profile_build_function(r->b, &(struct sf_function){.name = name});
-    if (place != SF_NONE && r->b->functions.n > n) { /* new: it needs a name that stays */
+    if (place != SF_NONE && r->b->functions.n > n) { /* new: its name must be copied into the
+                                                      * batch */
         struct sf_function *f = (struct sf_function *)r->b->functions.items + place;
         f->name = sf_profile_table_copy(r->b, f->name);
     }
@@ -112,7 +114,7 @@ static uint32_t function_of(struct sf_jfr *r, int64_t method, enum sf_frame_kind
         cls = class_text(r, v.v[SF_JFR_TYPE]);
         name = key_text(&v, r);
     }
-    if (kind == SF_FRAME_NATIVE && name.len) { /* the "class" of C is its library */
+    if (kind == SF_FRAME_NATIVE && name.len) { /* for C the "class" is the library */
         *out_library = jfr_stack_library_of(r, cls);
         cls = SF_STR_NONE;
     }
@@ -158,7 +160,7 @@ static void jfr_stack_push(struct sf_jfr *r, uint32_t place)
     r->path.n++;
 }
 
-/* `n_more` come behind them. */
+/* `n_more` frames follow them. */
 static void jfr_stack_read_frames(struct sf_jfr *r, struct sf_jfr_cursor *c,
                                   const struct sf_jfr_class *k, uint32_t n_more)
 {
@@ -231,7 +233,7 @@ struct sf_jfr_thread sf_jfr_stack_thread_of(struct sf_jfr *r, int64_t key)
     t.id = (uint64_t)v.v[SF_JFR_OS_ID];
     t.is_kernel = t.id != 0;
     t.java_id = v.v[SF_JFR_JAVA_ID] > 0 ? (uint64_t)v.v[SF_JFR_JAVA_ID] : 0;
-    if (!t.id && v.v[SF_JFR_JAVA_ID]) /* a virtual thread has no other */
+    if (!t.id && v.v[SF_JFR_JAVA_ID]) /* a virtual thread has only this id */
         t.id = sf_hash_mix(0x6a666972, (uint64_t)v.v[SF_JFR_JAVA_ID]);
     if (!t.name.len && t.id &&
         !sf_arena_print(r->b->a, &t.name, "[tid=%" PRId64 "]",

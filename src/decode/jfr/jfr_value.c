@@ -18,7 +18,7 @@ static void skip_kind(const struct sf_jfr *r, struct sf_jfr_cursor *c, uint8_t k
     }
 }
 
-/* Is it nothing but numbers? Frames are, and most bytes of a recording are frames. */
+/* Whether it consists of numbers only. Frames do, and most bytes of a recording are frames. */
 static bool is_numbers(const struct sf_jfr *r, const struct sf_jfr_class *k)
 {
     const struct sf_jfr_field *f = (const struct sf_jfr_field *)r->fields.items + k->first;
@@ -69,7 +69,7 @@ void sf_jfr_value_skip(const struct sf_jfr *r, struct sf_jfr_cursor *c,
 static const struct {
     const char *name;
     uint8_t slot;
-    uint8_t event, pool; /* of which; ANY, or NONE */
+    uint8_t event, pool; /* event or pool it applies to; ANY, or NONE */
 } wanted[] = {
     {"startTime", SF_JFR_START, ANY, 0},
     {"duration", SF_JFR_DURATION, ANY, 0},
@@ -136,7 +136,7 @@ static bool jfr_value_fits(const struct sf_jfr_field *f, uint8_t slot, const str
 
 static uint8_t jfr_value_slot_of(const struct sf_jfr_class *k, const struct sf_jfr_field *f)
 {
-    /* A simple type is its one field, whatever that is called. */
+    /* A simple type has one field, of any name. */
     bool is_text = k->pool == SF_JFR_P_SYMBOL || k->pool == SF_JFR_P_FRAME_TYPE ||
                    k->pool == SF_JFR_P_STATE || k->pool == SF_JFR_P_GC_NAME ||
                    k->pool == SF_JFR_P_GC_CAUSE;
@@ -167,7 +167,7 @@ bool sf_jfr_value_steps_make(struct sf_jfr *r, struct sf_jfr_class *k)
         if (s->slot == SF_JFR_DURATION && !s->unit)
             s->unit = SF_JFR_TICKS;
         if (s->slot != SF_JFR_SKIP)
-            k->n_steps = i + 1; /* what is behind the last one wanted is not examined */
+            k->n_steps = i + 1; /* fields after the last one needed are not read */
     }
     return true;
 }

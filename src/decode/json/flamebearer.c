@@ -3,10 +3,10 @@
  *     "flamebearer": {"names": ["total", "main", ...], "levels": [[0, 9, 0, 0], [0, 5, 2, 1, ...]]}
  *     "metadata": {"format": "single", "units": "samples", "name": "cpu", "sampleRate": 100}
  *
- * A level is bars from left to right, four numbers each: the gap to the bar before it, its total,
- * its own part, its name. A bar stands on the one of the level above that reaches over its place.
- * Two profiles in one ("double") say nothing about either's stacks alone and are refused. Values
- * are samples of `sampleRate` a second for times, or what `units` says. */
+ * A level lists bars from left to right, four numbers each: the gap to the previous bar, its total,
+ * its self value, its name. The parent of a bar is the bar of the previous level that covers its
+ * position. Two profiles in one ("double") do not contain the stacks of each and are refused.
+ * Values are samples at `sampleRate` per second for times, or in `units`. */
 #include <inttypes.h>
 
 #include "base/limits.h"
@@ -18,7 +18,7 @@
 
 struct bar {
     int64_t from, to;
-    uint32_t parent;   /* in `bars`; SF_NONE: none */
+    uint32_t parent;   /* index in `bars`; SF_NONE: none */
     uint32_t location; /* SF_NONE: the root, which has no frame */
 };
 
@@ -31,7 +31,7 @@ struct reader {
     sf_str format, units, name;
     double rate;
     uint32_t series;
-    int64_t unit_ns; /* of one sample; 0: values are what they are */
+    int64_t unit_ns; /* duration of one sample; 0: values are not samples of time */
 };
 
 static void flamebearer_read_names(struct reader *r)
@@ -87,7 +87,8 @@ static void flamebearer_read_part(struct reader *r, bool is_flame)
     }
 }
 
-/* "samples" of CPU are time: a billion in a second when they are nanoseconds already. */
+/* CPU "samples" are converted to time; a sample rate of a billion means that they are nanoseconds
+ * already. */
 static void flamebearer_open_type(struct reader *r)
 {
     sf_str type = r->name.len ? r->name : SF_STR("samples");
@@ -120,7 +121,7 @@ static void open_names(struct reader *r)
     }
 }
 
-/* The way from a bar to the root, leaf first, as a stack with the bar's own value. */
+/* Adds the path from a bar to the root, leaf first, as a stack with the bar's self value. */
 static void flamebearer_add_bar(struct reader *r, uint32_t at, int64_t self)
 {
     const struct bar *bars = r->bars.items;
@@ -139,7 +140,7 @@ static void flamebearer_add_bar(struct reader *r, uint32_t at, int64_t self)
     sf_sample_sums_add(&r->sums, &s);
 }
 
-/* One level: `from` and `n_above` say where the bars of the level above are. */
+/* Reads one level; `from` and `n_above` give the bars of the previous level. */
 static const char *take_level(struct reader *r, const int64_t *n, uint32_t n_numbers, uint32_t from,
                               uint32_t n_above)
 {
@@ -158,7 +159,7 @@ static const char *take_level(struct reader *r, const int64_t *n, uint32_t n_num
             __builtin_add_overflow(bar.from, n[i + 1], &bar.to))
             return "a bar whose numbers cannot be";
         x = bar.to;
-        if (bar.from == bar.to) { /* nothing, on which nothing stands */
+        if (bar.from == bar.to) { /* an empty bar, which has no children */
             *to = bar;
             r->bars.n++;
             continue;
@@ -204,7 +205,7 @@ static enum sf_err flamebearer_decode(struct sf_profile_build *b, sf_str bytes)
     enum sf_err err;
     sf_str key;
     if (!r)
-        return SF_OK; /* finish() reports it */
+        return SF_OK; /* finish() reports the error */
     r->b = r->sums.b = b;
     sf_json_init(&r->j, bytes, b->a);
     if (sf_json_object(&r->j)) {

@@ -1,13 +1,13 @@
-/* Firefox's profiles, as the browser writes them (raw), as its profiler keeps them (processed,
- * which samply and importers of other profilers write too), and as old developer tools wrapped
+/* Firefox's profiles, as the browser writes them (raw), as its profiler stores them (processed;
+ * also written by samply and importers of other profilers), and as old developer tools wrapped
  * them.
  *
  * Each thread has samples with a stack, a time and perhaps a weight or the CPU time since the
  * sample before; stacks are links into tables, which newer versions share between threads. A sample
- * represents the sampling interval (wall), for its CPU time where that is in units of time, and for
- * one (samples). weightType says what other weights are: milliseconds of tracing, or bytes. Times
- * are milliseconds from meta.startTime. Child processes are profiles of their own inside this one;
- * in very old files they are JSON in a string. */
+ * counts as the sampling interval (wall), as its CPU time if that is in units of time, and as one
+ * (samples). weightType gives the meaning of other weights: milliseconds of tracing, or bytes.
+ * Times are milliseconds from meta.startTime. Child processes are profiles of their own inside this
+ * one; in very old files they are JSON in a string. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -17,7 +17,12 @@
 #include "decode/profile_type.h"
 #include "decode/sample_clock.h"
 
-enum { MAX_LEVELS = 3, MAX_THREADS = 4096, MAX_LIBS = 1024 /* each frame looks through them */ };
+enum {
+    MAX_LEVELS = 3,
+    MAX_THREADS = 4096,
+    MAX_LIBS = 1024 /* bounded, because each frame searches
+                     * the libraries */
+};
 
 struct thread {
     sf_str name, process, pid, samples;
@@ -28,10 +33,10 @@ struct thread {
 
 struct profile { /* a process's */
     double start_ms, interval_ms;
-    int64_t cpu_unit_ns; /* of threadCPUDelta; 0: none */
+    int64_t cpu_unit_ns; /* unit of threadCPUDelta; 0: none */
     struct sf_gecko_texts shared;
     struct sf_profile_list libs;
-    struct sf_gecko_stacks stacks; /* of the shared tables */
+    struct sf_gecko_stacks stacks; /* tables shared by the threads */
 };
 
 struct reader {
@@ -42,7 +47,7 @@ struct reader {
     bool has_processes;
 };
 
-/* Whole milliseconds first: of a time since 1970 a double keeps no nanoseconds. */
+/* Converts whole milliseconds first: a double cannot hold nanoseconds since 1970. */
 static int64_t gecko_ns_of(double ms)
 {
     double whole = floor(ms);
@@ -58,7 +63,7 @@ static sf_str gecko_value_text(struct sf_json *j)
     return sf_json_ok(j) ? (sf_str){from, (size_t)(j->at - from)} : SF_STR_NONE;
 }
 
-/* Text, or a number's digits. */
+/* A text, or the digits of a number. */
 static sf_str gecko_word_of(struct sf_json *j)
 {
     return sf_json_peek(j) == SF_JSON_STRING ? sf_json_str(j) : gecko_value_text(j);
@@ -194,7 +199,7 @@ static void gecko_read_thread(struct reader *r, struct sf_json *j, uint32_t prof
 
 static void gecko_read_profile(struct reader *r, struct sf_json *j, unsigned level);
 
-/* JSON inside a string: a profile of a child process, read once more and no deeper. */
+/* JSON inside a string: the profile of a child process; read once, not nested further. */
 static void gecko_read_text(struct reader *r, struct sf_json *outer, unsigned level)
 {
     struct sf_json *j = sf_profile_new(r->b, 1, sizeof(*j));
@@ -332,7 +337,7 @@ static enum weights weights_of(struct sf_json *j, sf_str samples)
                                                  : BY_SAMPLES;
 }
 
-/* Tables that are not the thread's own are those its profile shares. */
+/* Tables that a thread does not have are those shared by its profile. */
 static struct sf_gecko_stacks *stacks_of(struct reader *r, const struct thread *t,
                                          struct sf_gecko_stacks *own)
 {
@@ -344,7 +349,7 @@ static struct sf_gecko_stacks *stacks_of(struct reader *r, const struct thread *
         return &p->stacks;
     }
     *own = (struct sf_gecko_stacks){.b = r->b, .libs = &p->libs};
-    if (!texts.strings.len) { /* only the strings are shared: they are read once */
+    if (!texts.strings.len) { /* only the strings are shared: read them once */
         if (!p->stacks.is_read)
             sf_gecko_table_stacks_read(&p->stacks, &r->j, &p->shared);
         own->strings = p->stacks.strings;
@@ -431,7 +436,7 @@ static void gecko_open_types(struct reader *r)
     r->bytes = sf_profile_build_what(r->b, &what, false);
 }
 
-/* Inside "profile" of the old developer tools' files, or the whole text. */
+/* In the member "profile" of the old developer tools' files, or the whole text. */
 static void find_profile(struct reader *r, struct sf_json *j, sf_str bytes)
 {
     sf_str key;
@@ -460,7 +465,7 @@ static enum sf_err gecko_decode(struct sf_profile_build *b, sf_str bytes)
     struct sf_json *j = sf_profile_new(b, 1, sizeof(*j));
     enum sf_err err;
     if (!r || !j)
-        return SF_OK; /* finish() reports it */
+        return SF_OK; /* finish() reports the error */
     r->b = b;
     find_profile(r, j, bytes);
     if (b->is_full)

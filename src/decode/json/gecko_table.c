@@ -29,7 +29,7 @@ static void gecko_table_put(struct sf_profile_build *b, struct sf_gecko_column *
 
 enum { MAX_COLUMNS = 64 };
 
-/* Column of the file to column of ours; the schema stands anywhere in the table. */
+/* Maps columns of the file to ours; the schema may be anywhere in the table. */
 static void read_schema(struct sf_json *j, const struct sf_gecko_column *columns, uint32_t n,
                         uint8_t *ours)
 {
@@ -67,7 +67,7 @@ static void gecko_table_read_rows(struct sf_profile_build *b, struct sf_json *j,
     }
 }
 
-/* The text of a value, stepped over. */
+/* The text of a value, which is skipped. */
 static sf_str gecko_table_value_text(struct sf_json *j)
 {
     const char *from;
@@ -170,7 +170,7 @@ static bool gecko_table_hex_of(sf_str text, uint64_t *out)
     return true;
 }
 
-/* An address without a name, in the library that was loaded there. */
+/* An address without a name, in the library loaded there. */
 static uint32_t native_location(struct sf_gecko_stacks *s, uint64_t addr)
 {
     const struct sf_gecko_lib *libs = s->libs->items;
@@ -185,7 +185,7 @@ static uint32_t native_location(struct sf_gecko_stacks *s, uint64_t addr)
     return sf_profile_build_location(s->b, &l);
 }
 
-/* "function (file:line:column)": cuts the place off. */
+/* "function (file:line:column)": removes the part in parentheses. */
 static uint32_t take_place(sf_str *name, sf_str *file)
 {
     sf_str inner;
@@ -291,7 +291,7 @@ static void link_stacks(struct sf_gecko_stacks *s, const struct tables *t,
         uint32_t frame = sf_gecko_table_place(&t->stacks[STACK_FRAME], i, n_frames);
         double off = sf_gecko_table_number(&t->stacks[STACK_PREFIX_OFFSET], i);
         s->tree.links[i].parent = sf_gecko_table_place(&t->stacks[STACK_PREFIX], i, n);
-        if (off >= 1 && off <= (double)i) /* of newer versions: how far back it is */
+        if (off >= 1 && off <= (double)i) /* newer versions give the distance to the parent */
             s->tree.links[i].parent = i - (uint32_t)off;
         s->tree.links[i].location = frame == SF_NONE ? SF_NONE : locations[frame];
     }

@@ -2,7 +2,10 @@
 
 #include "wire/json.h"
 
-enum { N_ELEMENTS = 256 }; /* of an array: the metadata in front of a trace is a few dozen */
+enum {
+    N_ELEMENTS = 256
+}; /* elements of an array that are examined: a trace may begin with dozens
+    * of metadata events */
 
 static bool json_shape_has(const struct sf_json_shape *s, sf_str outer, sf_str key)
 {
@@ -21,7 +24,7 @@ static void json_shape_note(struct sf_json_shape *s, sf_str outer, sf_str key)
     s->keys[s->n++].key = key;
 }
 
-/* Objects whose own keys tell more than that they are there. */
+/* Objects whose keys are examined too. */
 static bool is_opened(sf_str key)
 {
     return sf_str_eq(key, SF_STR("head")) || sf_str_eq(key, SF_STR("profile")) ||
@@ -61,7 +64,7 @@ static void json_shape_read_array(struct sf_json_shape *s, struct sf_json *j)
     }
 }
 
-/* Does the text end inside what begins at `off`: a string, a number or a word? */
+/* Whether the text ends inside the value that begins at `off`: a string, a number or a word. */
 static bool ends_inside(sf_str text, size_t off)
 {
     size_t i = off + 1;

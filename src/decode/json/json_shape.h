@@ -1,5 +1,5 @@
-/* json_shape.h - the keys at the top of a JSON text, read once: what tells the JSON formats apart,
- * and what an error names when it is none of them. Private to this module. */
+/* json_shape.h - the keys at the top of a JSON text, read once: they distinguish the JSON formats,
+ * and error messages name them when the format is unknown. Private to this module. */
 #pragma once
 #include "base/str.h"
 
@@ -15,7 +15,7 @@ struct sf_json_shape {
     bool is_array;
     bool is_cut; /* the text ends too early */
     sf_str text;
-    const char *fault; /* NULL: none as far as it was read */
+    const char *fault; /* NULL: no error in the part that was read */
     size_t fault_off;
 };
 

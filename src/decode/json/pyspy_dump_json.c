@@ -64,7 +64,7 @@ static enum sf_err pyspy_dump_json_decode(struct sf_profile_build *b, sf_str byt
     struct sf_python_threads t = sf_python_threads_init(b);
     struct sf_json *j = sf_profile_new(b, 1, sizeof(*j));
     if (!j)
-        return SF_OK; /* finish() reports it */
+        return SF_OK; /* finish() reports the error */
     sf_json_init(j, bytes, b->a);
     if (sf_json_array(j)) {
         while (sf_profile_build_ok(b) && sf_json_item(j))

@@ -1,9 +1,9 @@
 /* speedscope's file format: frames shared by all, and profiles that are lists of stacks with
  * weights ("sampled") or of frames that open and close ("evented").
  *
- * Keys stand in any order, so the text is read twice: for the frames, then for the profiles, of
- * which each is read twice again. A profile that makes no sense is left out and the others are
- * kept; a sample that names a frame which is not there is left out alone. */
+ * Keys may be in any order, so the text is read twice: for the frames, then for the profiles, each
+ * of which is read twice again. An invalid profile is left out and the others are kept; of a sample
+ * with an unknown frame only the sample is left out. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -17,16 +17,17 @@ enum { MAX_PROFILES = 4096 };
 
 struct reader {
     struct sf_profile_build *b;
-    struct sf_json j, again;       /* large: here and not on the stack */
-    struct sf_profile_list frames; /* places of locations */
+    struct sf_json j, again;       /* too large for the stack */
+    struct sf_profile_list frames; /* indexes of locations */
     uint32_t n_profiles;
 
-    /* Of the profile at hand. */
+    /* State of the current profile. */
     sf_str type, unit, name;
     double end, last;
     double unit_ns; /* 0: no time */
     uint32_t series;
-    struct sf_profile_list path, stacks, weights; /* frames; places or SF_NONE; double */
+    struct sf_profile_list path, stacks, weights; /* path: frames; stacks: indexes or SF_NONE;
+                                                   * weights: double */
     const char *bad;
 };
 
@@ -76,7 +77,7 @@ static void speedscope_read_frames(struct reader *r, struct sf_json *j)
     }
 }
 
-/* The location of the frame number at hand, or SF_NONE. */
+/* The location for the frame number at the cursor, or SF_NONE. */
 static uint32_t speedscope_frame_at(struct reader *r, struct sf_json *j)
 {
     double v = sf_json_f64(j);
@@ -129,7 +130,7 @@ static void read_weights(struct reader *r, struct sf_json *j)
     }
 }
 
-/* Rounded after it is scaled: py-spy writes hundredths of seconds. */
+/* Rounded after scaling: py-spy writes hundredths of seconds. */
 static bool speedscope_value_of(const struct reader *r, double weight, int64_t *out)
 {
     double v = r->unit_ns > 0 ? weight * r->unit_ns : weight;
@@ -167,7 +168,7 @@ static void speedscope_add_samples(struct reader *r)
 
 /* --- evented --- */
 
-/* What lies between the last event and this one is the time of the frame that was open. */
+/* The time between the last event and this one belongs to the open frame. */
 static void speedscope_add_until(struct reader *r, double at)
 {
     int64_t value;
@@ -222,7 +223,7 @@ static void speedscope_read_events(struct reader *r, struct sf_json *j)
     while (sf_json_item(j) && sf_profile_build_ok(r->b))
         speedscope_take_event(r, j, &is_first);
     if (!r->bad && !is_first && r->end > r->last)
-        speedscope_add_until(r, r->end); /* what was left open closes with the profile */
+        speedscope_add_until(r, r->end); /* frames that are still open end with the profile */
 }
 
 /* --- a profile --- */
@@ -248,7 +249,7 @@ static void speedscope_read_head(struct reader *r, struct sf_json *j)
     }
 }
 
-/* The request may say what was measured; else it is the unit that tells. */
+/* The request may say what was measured; otherwise the unit determines it. */
 static void speedscope_open_series(struct reader *r, bool is_only)
 {
     const struct sf_profile_hint *hint = r->b->hint;
@@ -367,7 +368,7 @@ static enum sf_err speedscope_decode(struct sf_profile_build *b, sf_str bytes)
     uint32_t n_profiles;
     enum sf_err err;
     if (!r)
-        return SF_OK; /* finish() reports it */
+        return SF_OK; /* finish() reports the error */
     r->b = b;
     sf_json_init(&r->j, bytes, b->a);
     n_profiles = read_shared(r);

@@ -1,9 +1,9 @@
-/* stackprof's JSON: frames by id with how often each was sampled, and with "raw" the stacks:
+/* stackprof's JSON: frames by id with their sample counts and, with "raw", the stacks:
  *
  *     "raw": [depth, ids from the root, how often, depth, ...], "raw_timestamp_deltas": [us, ...]
  *
- * A delta belongs to each sample. Without raw stacks all that is known is how often a frame was at
- * the leaf. Intervals are microseconds of CPU or wall time, or allocations. */
+ * There is a delta for each sample. Without raw stacks only the number of samples with a frame as
+ * leaf is known. Intervals are microseconds of CPU or wall time, or allocations. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -28,7 +28,7 @@ struct reader {
     sf_str mode;
     double interval;
     uint32_t counts, values; /* series */
-    double unit;             /* of a value: nanoseconds in a microsecond, or 1 */
+    double unit;             /* factor of a value: 1000 (microseconds to nanoseconds), or 1 */
 };
 
 static sf_str stackprof_raw_value(struct sf_json *j)
@@ -168,7 +168,7 @@ static void stackprof_add(struct reader *r, const uint32_t *path, uint32_t n, ui
     sf_sample_sums_add(&r->sums, &s);
 }
 
-/* The time of the next `count` samples: their deltas, or the interval where there are none. */
+/* The time of the next `count` samples: their deltas, or the interval if there are none. */
 static double stackprof_time_of(struct reader *r, uint32_t *at, uint64_t count)
 {
     double sum = 0;
@@ -221,7 +221,7 @@ static enum sf_err stackprof_decode(struct sf_profile_build *b, sf_str bytes)
     struct reader *r = sf_profile_new(b, 1, sizeof(*r));
     enum sf_err err;
     if (!r)
-        return SF_OK; /* finish() reports it */
+        return SF_OK; /* finish() reports the error */
     r->b = r->sums.b = b;
     sf_json_init(&r->j, bytes, b->a);
     stackprof_read_all(r);

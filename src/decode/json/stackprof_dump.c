@@ -11,8 +11,8 @@
  *     @ n                        the same object again: strings, floats, large integers, arrays and
  *                                hashes are counted as they begin
  *
- * It is rewritten as JSON, with text for every key, and read as that. Other types of objects are
- * not in such a file. What a link repeats is bounded by the length of the whole. */
+ * It is rewritten as JSON, with a text for every key, and that is decoded. Other types of objects
+ * do not occur in such files. Repetition through links is bounded by the length of the whole. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -25,7 +25,7 @@ extern const struct sf_profile_format sf_stackprof_format;
 
 enum { MAX_DEPTH = 32 };
 
-struct object { /* where its bytes are, from its type on */
+struct object { /* start of its bytes, including its type */
     const uint8_t *at;
 };
 
@@ -53,7 +53,8 @@ static uint8_t take_byte(struct reader *r)
     return *r->at++;
 }
 
-/* One byte for small numbers, else how many follow, negative ones from the other end. */
+/* One byte for small numbers, else the number of bytes that follow; negative numbers use negative
+ * counts. */
 static int64_t take_long(struct reader *r)
 {
     uint8_t byte = take_byte(r);
@@ -105,7 +106,7 @@ static sf_str take_symbol(struct reader *r)
     uint8_t type = take_byte(r);
     sf_str *to;
     int64_t place;
-    if (type == 'I') { /* a name that is not ASCII */
+    if (type == 'I') { /* a name that is not ASCII has an encoding */
         sf_str name = take_symbol(r);
         size_t n = take_len(r, 2);
         for (size_t i = 0; i < n && !r->fault; i++) {
@@ -135,7 +136,7 @@ static sf_str take_symbol(struct reader *r)
     return *to;
 }
 
-/* A number, as a value or as the text of a key. */
+/* Writes a number, as a value or as the text of a key. */
 static void write_integer(struct reader *r, int64_t v, bool is_key)
 {
     char text[24];
@@ -158,7 +159,7 @@ static void write_large(struct reader *r, bool is_key)
             stackprof_dump_fail(r, "a number of more than 64 bits");
         v |= i < 8 ? (uint64_t)byte << 8 * i : 0;
     }
-    if (v > INT64_MAX) /* as no address or count is */
+    if (v > INT64_MAX) /* larger than any address or count */
         stackprof_dump_fail(r, "a number of more than 63 bits");
     write_integer(r, is_negative ? -(int64_t)v : (int64_t)v, is_key);
 }
@@ -197,7 +198,7 @@ static void write_array(struct reader *r, unsigned depth)
     sf_json_write_array_end(&r->w);
 }
 
-/* An object that came before: texts and numbers again, others are nothing that is examined. */
+/* An object that occurred before: texts and numbers are written again; others are not needed. */
 static void stackprof_dump_write_link(struct reader *r, bool is_key)
 {
     int64_t place = take_long(r);
@@ -303,7 +304,7 @@ static enum sf_err stackprof_dump_decode(struct sf_profile_build *b, sf_str byte
     enum sf_err err = SF_OK;
     sf_str json = SF_STR_NONE;
     if (!r)
-        return SF_OK; /* finish() reports it */
+        return SF_OK; /* finish() reports the error */
     r->b = b;
     r->start = (const uint8_t *)bytes.p;
     r->at = r->start + (bytes.len < 2 ? bytes.len : 2);

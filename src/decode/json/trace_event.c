@@ -1,12 +1,11 @@
 /* The Trace Event Format, which Chrome, Perfetto, py-spy, viztracer, clang and Hermes write: a list
- * of events, alone or as "traceEvents" of an object. The list may be left open, because programs
- * write it as they run.
+ * of events, alone or as "traceEvents" of an object. The list may be unterminated, because programs
+ * write it while they run.
  *
- * A trace that carries CPU profiles of V8 is read for those; what Chrome's own tasks did meanwhile
- * is not. Otherwise slices (B, E, X) are stacks of wall time. "samples" with "stackFrames" beside
- * the events are stacks that were sampled: their weights, and the time until the thread's next one.
- * Events that are no stacks (counters, flows, asynchronous ones) are stepped over. Times are
- * microseconds of any clock. */
+ * If a trace contains CPU profiles of V8, only these are read, not Chrome's own tasks. Otherwise
+ * slices (B, E, X) are stacks of wall time. "samples" with "stackFrames" besides the events are
+ * sampled stacks: with their weights, and the time until the thread's next sample. Other events
+ * (counters, flows, asynchronous ones) are skipped. Times are microseconds of any clock. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,10 +16,10 @@
 #include "decode/json/json_shape.h"
 #include "decode/json/trace_event.h"
 
-struct stack_frame { /* of the sampled form */
+struct stack_frame { /* of the form with samples */
     sf_str id, parent;
-    uint32_t location, up; /* up: place of the parent, or SF_NONE */
-    uint32_t stack;        /* SF_NONE: not made yet */
+    uint32_t location, up; /* up: index of the parent, or SF_NONE */
+    uint32_t stack;        /* SF_NONE: not built yet */
     bool is_bad;
 };
 
@@ -39,7 +38,7 @@ struct reader {
 
 /* --- values --- */
 
-/* As written, without quotes: ids are numbers here and strings there. */
+/* The text as written, without quotes: ids may be numbers or strings. */
 static sf_str trace_event_raw_value(struct sf_json *j)
 {
     const char *from;
@@ -110,7 +109,8 @@ uint32_t sf_trace_event_label(struct sf_trace_events *t, uint32_t thread, struct
     return out->val.len > 0;
 }
 
-/* A process's name stands at one of its threads; and is there more than one process? */
+/* The process's name is given at one of its threads. Also finds out whether there is more than one
+ * process. */
 static int by_pid(const void *x, const void *y)
 {
     const struct sf_trace_thread *const *a = x, *const *b = y;
@@ -141,7 +141,7 @@ static void name_processes(struct sf_trace_events *t)
 
 /* --- events --- */
 
-struct event { /* one as it is read */
+struct event { /* an event as it is read */
     sf_str name, args;
     char ph;
     int64_t ts_ns, dur_ns, tdur_ns;
@@ -149,7 +149,7 @@ struct event { /* one as it is read */
     uint64_t pid, tid, id;
 };
 
-struct args { /* what is known in them */
+struct args { /* the known arguments */
     sf_str name, file;
     uint32_t line;
 };
@@ -187,7 +187,7 @@ static void trace_event_read_event(struct sf_json *j, struct event *e)
     }
 }
 
-/* Hermes says url and line, py-spy filename and line, metadata name. */
+/* Hermes uses url and line, py-spy filename and line, metadata events name. */
 static void read_args(struct sf_trace_events *t, sf_str text, struct args *out)
 {
     struct sf_json j;
@@ -242,7 +242,7 @@ static void take_slice(struct sf_trace_events *t, const struct event *e)
         item.dur_ns = e->has_dur ? e->dur_ns : e->has_tdur ? e->tdur_ns : 0;
     if (item.dur_ns < 0)
         item.dur_ns = 0;
-    if (!t->pieces.n && e->ph != 'E') { /* not read in the end otherwise */
+    if (!t->pieces.n && e->ph != 'E') { /* slices are not needed when there are CPU profiles */
         read_args(t, e->args, &args);
         f.file = args.file;
     }
@@ -429,7 +429,7 @@ static int trace_event_by_thread(const void *x, const void *y)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Made once per frame; parents that go round in a circle are no stack. */
+/* Built once per frame; SF_NONE if its parents form a cycle. */
 static uint32_t stack_of(struct reader *r, uint32_t place)
 {
     struct stack_frame *leaf = trace_event_frame_at(r, place);
@@ -519,7 +519,8 @@ static void trace_event_read_all(struct reader *r, struct sf_json *j)
     }
 }
 
-/* A list that is left open, or stops inside an event, is what a program that was killed leaves. */
+/* An unterminated list, or one that ends inside an event, is accepted: a killed program leaves
+ * that. */
 static enum sf_err trace_event_check_end(struct reader *r, struct sf_json *j, sf_str bytes)
 {
     struct sf_profile_build *b = r->t.b;
@@ -539,7 +540,7 @@ static enum sf_err trace_event_decode(struct sf_profile_build *b, sf_str bytes)
     struct sf_json *j = r ? &r->t.j : NULL;
     enum sf_err err;
     if (!r)
-        return SF_OK; /* finish() reports it */
+        return SF_OK; /* finish() reports the error */
     r->t.b = r->t.sums.b = b;
     sf_json_init(j, bytes, b->a);
     trace_event_read_all(r, j);

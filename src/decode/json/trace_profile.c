@@ -1,5 +1,6 @@
-/* V8's CPU profiles inside a Chrome trace: "Profile" opens one and says whose it is, "ProfileChunk"
- * brings nodes and samples, in order of time; "CpuProfile" of older versions is a whole one. */
+/* V8's CPU profiles inside a Chrome trace: "Profile" starts one and names its thread,
+ * "ProfileChunk" adds nodes and samples, in order of time; "CpuProfile" of older versions is a
+ * complete one. */
 #include <stdlib.h>
 
 #include "decode/json/trace_event.h"
@@ -19,7 +20,7 @@ static int by_profile(const void *x, const void *y)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* The keys of `data` and of `cpuProfile` in it are those of one profile. */
+/* The keys of `data`, and of `cpuProfile` in it, belong to one profile. */
 static void read_data(struct sf_v8_cpu *p, struct sf_json *j)
 {
     sf_str key;

@@ -1,35 +1,36 @@
-/* Slices that begin and end, as stacks with the time of the innermost one.
+/* Converts slices, which begin and end, to stacks with the time of the innermost slice.
  *
- * Events of a thread stand in any order, so they are sorted: begins by time, the longer first, ends
- * by time. At one moment slices that began earlier end first, then slices begin, then those end
- * that began at this very moment. An end closes the innermost open slice of its name (of equal
- * arguments, if there is one) and whatever began inside it; one that matches nothing is left out.
- * What is still open closes with the last event of the thread. A slice that sticks out of the one
- * it began in is cut there: stacks are a tree.
+ * Events of a thread may be in any order, so they are sorted: begins by time, the longer first,
+ * ends by time. At one time, slices that began earlier end first, then slices begin, then those end
+ * that began at this time. An end closes the innermost open slice of its name (of equal arguments,
+ * if there is one) and all slices that began inside it; an end that matches nothing is ignored.
+ * Slices that are still open end with the last event of the thread. A slice that extends beyond the
+ * one it began in is cut at its end, because stacks are a tree.
  *
  * Open slices of one name are linked, so that an end finds its own without a search. */
 #include <stdlib.h>
 
 #include "decode/json/trace_event.h"
 
-enum { MAX_SAME_NAME = 64 }; /* open slices of one name compared by their arguments */
+enum { MAX_SAME_NAME = 64 }; /* open slices with the same name whose arguments are compared */
 
-struct edge { /* one end of a slice */
+struct edge { /* the beginning or end of a slice */
     int64_t ns;
     uint32_t event;
 };
 
 struct open_slice {
-    uint32_t event, name, below; /* below: place of the next open one of this name, or SF_NONE */
+    uint32_t event, name, below; /* below: index of the next open slice of this name, or SF_NONE */
     int64_t start_ns;
 };
 
 struct slicer {
     struct sf_trace_events *t;
     const struct sf_trace_event *events;
-    struct sf_profile_list open, path; /* path: locations beside them */
-    uint32_t *top;                     /* by name: its innermost open slice, or SF_NONE */
-    uint32_t *open_at;                 /* by event: where a complete one is open, or SF_NONE */
+    struct sf_profile_list open, path; /* path: the location of each open slice */
+    uint32_t *top;                     /* for each name: its innermost open slice, or SF_NONE */
+    uint32_t *open_at;                 /* for each complete event: its index in `open`, or
+                                        * SF_NONE */
     uint32_t thread, series;
     int64_t last_ns;
 };
@@ -90,7 +91,7 @@ static void open_slice(struct slicer *s, uint32_t event)
     s->path.n++;
 }
 
-/* With everything that began inside. */
+/* Closes an open slice and all that began inside it. */
 static void close_down_to(struct slicer *s, uint32_t at)
 {
     while (s->open.n > at) {
@@ -116,7 +117,7 @@ static uint32_t trace_slices_match(const struct slicer *s, const struct sf_trace
     return first;
 }
 
-/* True: it was dealt with; false: later, when slices of this moment have begun. */
+/* True: done; false: to be called again when the slices of this time have begun. */
 static bool close_slice(struct slicer *s, uint32_t event, int64_t ns, bool is_late)
 {
     const struct sf_trace_event *e = &s->events[event];
@@ -129,7 +130,7 @@ static bool close_slice(struct slicer *s, uint32_t event, int64_t ns, bool is_la
     return true;
 }
 
-/* All that happens at one moment: begins from `*b`, ends from `*e`. */
+/* Processes all that happens at one time: begins from `*b`, ends from `*e`. */
 static void trace_slices_step(struct slicer *s, const struct edge *begins, uint32_t n_begins,
                               uint32_t *b, const struct edge *ends, uint32_t n_ends, uint32_t *e,
                               int64_t ns, struct edge *late)
@@ -164,7 +165,7 @@ static void trace_slices_add_thread(struct slicer *s, uint32_t from, uint32_t to
         if (end > last)
             last = end;
     }
-    if (n_ends) /* begins are in order already */
+    if (n_ends) /* begins are sorted already */
         qsort(ends, n_ends, sizeof(*ends), trace_slices_by_time);
     s->open.n = s->path.n = 0;
     s->last_ns = n_begins ? begins[0].ns : 0;

@@ -10,7 +10,7 @@
 struct tick { /* a sample */
     int64_t us;
     uint32_t node;
-    uint32_t order; /* as written: qsort is not stable */
+    uint32_t order; /* original order, because qsort is not stable */
 };
 
 static int64_t read_us(struct sf_json *j)
@@ -45,9 +45,8 @@ static int v8_cpu_by_time(const void *x, const void *y)
     return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Samples with their times, in order of time. Those of unknown nodes are left out, and
- * counted.
- */
+/* The samples with their times, sorted by time. Samples of unknown nodes are left out and
+ * counted. */
 static struct tick *make_ticks(struct sf_v8_cpu *p, uint32_t *out_n)
 {
     const int64_t *ids = p->ids.items, *deltas = p->deltas.items, *stamps = p->stamps.items;
@@ -61,7 +60,7 @@ static struct tick *make_ticks(struct sf_v8_cpu *p, uint32_t *out_n)
         if (has_stamps)
             us = stamps[i];
         else if (us > MAX_US || us < -MAX_US)
-            break; /* a delta is at most MAX_US: no sum here wraps */
+            break; /* a delta is at most MAX_US, so that no sum overflows */
         else
             us += deltas[i];
         if (node == SF_NONE)
@@ -101,7 +100,7 @@ static void v8_cpu_add(struct sf_v8_cpu *p, uint32_t node, int64_t start_us, int
         sf_profile_build_sample(p->b, &p->b->me, &s);
 }
 
-/* Neighbours of the same node are one interval. */
+/* Consecutive samples of the same node become one interval. */
 static void add_intervals(struct sf_v8_cpu *p, const struct tick *ticks, uint32_t n)
 {
     int64_t end = p->end_us;
@@ -114,7 +113,7 @@ static void add_intervals(struct sf_v8_cpu *p, const struct tick *ticks, uint32_
     }
 }
 
-/* Without a moment only sums per node matter. */
+/* Without times only the sums per node are added. */
 static void v8_cpu_add_sums(struct sf_v8_cpu *p, const struct tick *ticks, uint32_t n)
 {
     struct sum {
@@ -152,7 +151,7 @@ static void v8_cpu_add_hits(struct sf_v8_cpu *p)
     }
 }
 
-/* Clocks that count from 1970 are rare but usable; others need the upload's word. */
+/* Clocks that count from 1970 are rare but usable; for others the upload must give the start. */
 static void find_anchor(struct sf_v8_cpu *p)
 {
     const int64_t year_2001_us = 978307200000000;
@@ -183,7 +182,7 @@ static void v8_cpu_add_series(struct sf_v8_cpu *p, uint32_t n_samples)
     p->wall = sf_profile_build_series(p->b, set, sf_profile_build_what(p->b, &what, false));
 }
 
-/* In the old form seconds, and a timestamp more than samples: the end. */
+/* The old form has seconds, and one timestamp more than samples: the end. */
 static void fix_old_times(struct sf_v8_cpu *p)
 {
     const int64_t *stamps = p->stamps.items;

@@ -1,11 +1,11 @@
 /* V8's CPU profile (.cpuprofile): a call tree, the node that ran at each sample, and the time
  * between samples.
  *
- * A delta is the time from the sample before: what ran at a sample ran until the next one, and the
- * gap before the first belongs to no node. Deltas can be negative, so samples are sorted by time
- * and nothing is clamped. "(idle)" is wall time, not CPU time. hitCount counts something else and
- * is used only where there are no samples. Times are of a monotonic clock: they become moments when
- * the upload says when it began, otherwise the sums are all there is.
+ * A delta is the time since the previous sample: the node of a sample ran until the next one, and
+ * the gap before the first belongs to no node. Deltas can be negative, so samples are sorted by
+ * time and nothing is clamped. "(idle)" is wall time, not CPU time. hitCount has another meaning
+ * and is used only if there are no samples. Times are of a monotonic clock: they become absolute
+ * when the upload gives its start, otherwise only sums are stored.
  *
  * The old form nests its nodes in "head" and has timestamps instead of deltas. */
 #include "decode/json/json_shape.h"
@@ -19,7 +19,7 @@ static enum sf_err v8_cpuprofile_decode(struct sf_profile_build *b, sf_str bytes
     sf_str key;
 
     if (!p)
-        return SF_OK; /* finish() reports it */
+        return SF_OK; /* finish() reports the error */
     sf_v8_cpu_init(p, b);
     sf_json_init(&j, bytes, b->a);
     if (sf_json_object(&j)) {

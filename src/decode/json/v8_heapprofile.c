@@ -1,6 +1,6 @@
 /* V8's sampling heap profile (.heapprofile): a tree of call frames, nested, each with the bytes
- * that are still in use of what it allocated. The list "samples" beside it is only good for an
- * order: it names nodes that are not in the tree and sums to something else. */
+ * that it allocated and that are still in use. The list "samples" is ignored: it names nodes that
+ * are not in the tree and has other sums. */
 #include "decode/json/json_shape.h"
 #include "decode/json/v8_node.h"
 
@@ -28,7 +28,7 @@ static enum sf_err v8_heapprofile_decode(struct sf_profile_build *b, sf_str byte
         }
     }
     if (b->is_full)
-        return SF_OK; /* finish() reports it */
+        return SF_OK; /* finish() reports the error */
     sf_json_end(&j);
     err = sf_json_why(&j, "heapprofile", b->why);
     if (!err)
@@ -47,7 +47,7 @@ static enum sf_err v8_heapprofile_decode(struct sf_profile_build *b, sf_str byte
     return SF_OK;
 }
 
-/* "head" alone is the old form of a CPU profile too: its nodes have no sizes. */
+/* "head" alone is also the old form of a CPU profile, whose nodes have no sizes. */
 static bool is_heapprofile(const struct sf_json_shape *s)
 {
     return sf_json_shape_has(s, "head", "selfSize");

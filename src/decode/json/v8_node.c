@@ -8,7 +8,7 @@ void sf_v8_nodes_init(struct sf_v8_nodes *n, struct sf_profile_build *b)
     *n = (struct sf_v8_nodes){.b = b};
 }
 
-/* What a node says about its function; in the old form the node itself holds these. */
+/* The function of a node; in the old form these are members of the node itself. */
 struct call_frame {
     sf_str function, url;
     double line, column; /* from 0; -1: none */
@@ -46,7 +46,7 @@ static uint32_t v8_node_line_of(double v) /* from 1; 0: none */
     return v >= 0 && v < 4e9 ? (uint32_t)v + 1 : 0;
 }
 
-/* Ids and sizes are whole numbers, but written by programs that only know doubles. */
+/* Ids and sizes are whole numbers, but may be written as doubles. */
 static int64_t read_whole(struct sf_json *j)
 {
     double v = sf_json_f64(j);
@@ -100,7 +100,7 @@ static void read_child_ids(struct sf_v8_nodes *n, struct sf_json *j)
     }
 }
 
-/* True: the key was one of a node's, children aside. */
+/* True: the key was one of a node's, except children. */
 static bool take_node_key(struct sf_json *j, sf_str key, struct sf_v8_node *node,
                           struct call_frame *f)
 {
@@ -143,17 +143,17 @@ void sf_v8_nodes_read_list(struct sf_v8_nodes *n, struct sf_json *j)
     }
 }
 
-struct open_node { /* of a nested tree */
+struct open_node { /* a node of a nested tree that is being read */
     uint32_t place;
     struct call_frame frame;
 };
 
-/* Without recursion: after a child's object ends we stand in its parent's list again. */
+/* Iterative: when a child's object ends, the cursor is in its parent's list again. */
 void sf_v8_nodes_read_tree(struct sf_v8_nodes *n, struct sf_json *j)
 {
     struct open_node *open = sf_profile_new(n->b, SF_LIMIT_JSON_DEPTH, sizeof(*open));
     uint32_t n_open = 0;
-    bool is_new = true; /* an object is at hand */
+    bool is_new = true; /* the cursor is at a new object */
     sf_str key;
 
     while (open && !n->b->is_full && sf_json_ok(j)) {
@@ -171,7 +171,7 @@ void sf_v8_nodes_read_tree(struct sf_v8_nodes *n, struct sf_json *j)
                 finish_frame(n, sf_v8_node_at(n, open[n_open].place), &open[n_open].frame);
             if (!n_open)
                 return;
-            is_new = sf_json_item(j); /* a brother, or back among the parent's keys */
+            is_new = sf_json_item(j); /* a sibling, or back among the parent's keys */
         } else if (sf_str_eq(key, SF_STR("children"))) {
             is_new = sf_json_array(j) && sf_json_item(j);
         } else if (!take_node_key(j, key, sf_v8_node_at(n, open[n_open - 1].place),
@@ -205,7 +205,7 @@ enum sf_err sf_v8_nodes_close(struct sf_v8_nodes *n)
 {
     struct sf_profile_build *b = n->b;
     if (!sf_id_map_init(&n->ids, b, n->list.n))
-        return SF_OK; /* the builder reports it in the end */
+        return SF_OK; /* the builder reports the error at the end */
     for (uint32_t i = 0; i < n->list.n; i++)
         sf_id_map_add(&n->ids, sf_v8_node_at(n, i)->id, i);
     b->drops.n_frames += sf_id_map_close(&n->ids, b);

@@ -9,7 +9,7 @@
 struct sf_v8_node {
     uint64_t id;
     uint64_t parent_id; /* 0: not given */
-    uint32_t parent;    /* place, or SF_NONE */
+    uint32_t parent;    /* index, or SF_NONE */
     uint32_t location;  /* SF_NONE for "(root)" */
     int64_t hits, self_size;
     bool is_idle, is_gc;
@@ -33,12 +33,12 @@ static inline struct sf_v8_node *sf_v8_node_at(const struct sf_v8_nodes *n, uint
 {
     return (struct sf_v8_node *)n->list.items + place;
 }
-/* The array "nodes" at hand. Faults stick in `j`. */
+/* Reads the array "nodes" at the cursor. Errors are kept in `j`. */
 void sf_v8_nodes_read_list(struct sf_v8_nodes *n, struct sf_json *j);
-/* The object "head" at hand, children inside it. */
+/* Reads the object "head" at the cursor, with nested children. */
 void sf_v8_nodes_read_tree(struct sf_v8_nodes *n, struct sf_json *j);
-/* Parents, depths. INPUT: the links go round in a circle. */
+/* Computes parents and depths. INPUT: the links form a cycle. */
 enum sf_err sf_v8_nodes_close(struct sf_v8_nodes *n);
-/* Place by id, or SF_NONE. */
+/* Index by id, or SF_NONE. */
 uint32_t sf_v8_nodes_find(const struct sf_v8_nodes *n, uint64_t id);
 uint32_t sf_v8_nodes_stack(struct sf_v8_nodes *n, uint32_t place);

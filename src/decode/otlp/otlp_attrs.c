@@ -99,7 +99,7 @@ struct sf_attrs sf_otlp_attrs_close(struct sf_otlp_request *rq, struct sf_otlp_a
     return (struct sf_attrs){l->n ? l->list : NULL, l->n};
 }
 
-/* An AnyValue that carries its array or map in two parts means both, one after the other. */
+/* An AnyValue may contain its array or map in two parts; they are concatenated. */
 static void otlp_attrs_set_list(struct sf_otlp_request *rq, struct sf_pb *pb, struct sf_value *val,
                                 enum sf_value_type type)
 {
@@ -133,8 +133,7 @@ static void otlp_attrs_set_list(struct sf_otlp_request *rq, struct sf_pb *pb, st
 static void merge_any(struct sf_otlp_request *rq, struct sf_pb *pb, struct sf_value *val)
 {
     while (sf_pb_next(pb)) {
-        if (otlp_attrs_is_text(
-                val->type)) /* what stands there already is lost, or joined: seldom either */
+        if (otlp_attrs_is_text(val->type)) /* a previous value is lost, or joined; both are rare */
             rq->rejects->n_unseen++;
         switch (pb->tag) {
         case SF_PB_TAG(1, SF_PB_LEN):
@@ -154,9 +153,7 @@ static void merge_any(struct sf_otlp_request *rq, struct sf_pb *pb, struct sf_va
         case SF_PB_TAG(7, SF_PB_LEN):
             *val = (struct sf_value){.type = SF_VALUE_BYTES, .str = sf_pb_str(pb)};
             break;
-        default:
-            sf_otlp_skip(rq, pb);
-            break; /* 8, a place in a profile's string table, among them */
+        default: sf_otlp_skip(rq, pb); break; /* also 8, an index into a profile's string table */
         }
     }
 }
@@ -185,10 +182,10 @@ static void add_any_shape(struct sf_otlp_request *rq, struct sf_pb *kv, struct s
         sf_otlp_attrs_add(rq, to, key, val);
 }
 
-/* Nearly every attribute is written as "0a klen key 12 alen AnyValue" with one-byte lengths and a
- * string, small number, truth value or double in it. Comparing with that shape has no loop whose
- * end the processor must guess, and halves the cost of a span (bench/decode_bench.c). False: some
- * other shape, good or bad. */
+/* Nearly every attribute is encoded as "0a klen key 12 alen AnyValue" with one-byte lengths and a
+ * string, small number, bool or double in it. Checking for that form needs no loop whose end the
+ * CPU must predict, and halves the cost of a span (bench/decode_bench.c). False: another form,
+ * valid or not. */
 static inline bool read_common_shape(const uint8_t *p, size_t len, sf_str *key,
                                      struct sf_value *val)
 {
@@ -230,7 +227,7 @@ static inline bool read_common_shape(const uint8_t *p, size_t len, sf_str *key,
 void sf_otlp_attrs_add_pb(struct sf_otlp_request *rq, struct sf_pb *pb, struct sf_otlp_attrs *to)
 {
     const uint32_t tag = pb->tag;
-    for (;;) { /* attributes stand in a row: the next tag is most often the same */
+    for (;;) { /* attributes are adjacent: the next tag is most often the same */
         struct sf_pb kv = sf_pb_msg(pb);
         struct sf_value val;
         sf_str key;

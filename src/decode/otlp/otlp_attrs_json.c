@@ -1,5 +1,5 @@
-/* JSON attributes. Scalars go straight into the list; arrays and maps are written as the protobuf
- * they would have been, since that is the form values of any shape are kept in. */
+/* JSON attributes. Scalars go straight into the list; arrays and maps are encoded as protobuf,
+ * because that is the form in which such values are stored. */
 #include "base/limits.h"
 #include "base/text.h"
 #include "decode/otlp/otlp_attrs.h"
@@ -24,7 +24,7 @@ static const struct sf_otlp_key any_keys[ANY_KEYS] = {
     {{"bytesValue", 10}, {"bytes_value", 11}},
 };
 
-/* What went wrong with the scratch buffer is a fault of the text's reading. */
+/* An error of the scratch buffer becomes an error of the reader. */
 static bool scratch_ok(struct sf_otlp_request *rq, struct sf_json *j)
 {
     if (sf_buf_ok(&rq->scratch))
@@ -33,7 +33,7 @@ static bool scratch_ok(struct sf_otlp_request *rq, struct sf_json *j)
         sf_json_fault(j, rq->scratch.err == SF_ERR_NOMEM ? "no memory" : "a value is too large");
         j->err = rq->scratch.err;
     }
-    return false; /* the buffer keeps its fault: marks into it are still held further out */
+    return false; /* the buffer keeps its error: callers still hold offsets into it */
 }
 
 static void write_bytes(struct sf_otlp_request *rq, struct sf_json *j)

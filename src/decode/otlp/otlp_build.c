@@ -34,7 +34,7 @@ static struct sf_span_batch batch_of(const struct sf_otlp_build *b)
                                   b->n_resources, b->n_scopes, b->n_spans};
 }
 
-/* Gives the piece away and starts again. The resource and scope at hand take places in the next
+/* Delivers the piece and starts the next one. The current resource and scope are added to the next
  * piece when a span needs them. */
 static bool give_piece(struct sf_otlp_build *b)
 {
@@ -140,7 +140,7 @@ static void otlp_build_keep(struct sf_otlp_build *b)
     b->n_spans++;
 }
 
-/* Leaves it out, and counts it under `counter` with its place and this sentence. */
+/* Leaves the span out and counts it in `counter`, with its position and this message. */
 __attribute__((format(printf, 3, 4))) static void otlp_build_reject(struct sf_otlp_build *b,
                                                                     uint64_t *counter,
                                                                     const char *format, ...)
@@ -158,7 +158,7 @@ __attribute__((format(printf, 3, 4))) static void otlp_build_reject(struct sf_ot
                  b->at_span, text.text);
     }
     (*counter)++;
-    b->rq.req->at = b->arena_mark; /* nothing of it stays */
+    b->rq.req->at = b->arena_mark; /* discard everything of it */
 }
 
 static bool otlp_build_is_zero(sf_bytes id)

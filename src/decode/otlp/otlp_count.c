@@ -3,7 +3,7 @@
 #include "wire/json.h"
 #include "wire/pb.h"
 
-/* Both signals are messages in messages: each level says which members of a message lead down. The
+/* Both signals are nested messages: each level lists the members that lead to the next one. The
  * members of the last level are the items. */
 enum { MAX_MEMBERS = 8 };
 struct level {
@@ -11,7 +11,7 @@ struct level {
         uint32_t field;
         const char *camel, *snake; /* "": the same */
     } members[MAX_MEMBERS];
-    bool is_one; /* an object in JSON, not a list of them */
+    bool is_one; /* a single object in JSON, not a list */
     bool is_last;
 };
 
@@ -58,7 +58,7 @@ static bool leads_down_pb(const struct level *l, uint32_t tag)
     return false;
 }
 
-/* As deep as the table is long. */
+/* Recursion is limited by the length of the table. */
 static uint64_t otlp_count_pb(const struct level *l, struct sf_pb *pb)
 {
     uint64_t n = 0;

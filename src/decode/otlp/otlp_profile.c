@@ -1,14 +1,14 @@
-/* OTLP profiles: a dictionary of tables, and profiles whose samples name places in them.
+/* OTLP profiles: a dictionary of tables, and profiles whose samples refer to entries by index.
  *
- * Malformed bytes refuse the request. A number that leads nowhere costs its profile, a sample with
- * neither value nor time itself; both are counted. */
+ * Malformed bytes refuse the request. A profile with an index out of range is dropped, and so is a
+ * sample with neither value nor time; both are counted. */
 #include "decode/otlp/otlp_profile.h"
 
 static void otlp_profile_read_scope(struct sf_otlp_reader *r, struct sf_pb *pb)
 {
     struct sf_pb msg = sf_pb_msg(pb), again = msg;
     struct sf_attrs resource = r->resource;
-    /* The scope may stand behind its profiles. */
+    /* The scope may come after its profiles. */
     while (sf_pb_next(&msg) && !r->b->is_full) {
         if (msg.tag == SF_PB_TAG(1, SF_PB_LEN))
             sf_otlp_profile_owner_read(r, &msg, 3);
@@ -48,7 +48,7 @@ static void otlp_profile_read_resource(struct sf_otlp_reader *r, struct sf_pb *p
     sf_pb_join(pb, &again);
 }
 
-/* Every byte that can be reached without knowing a version. */
+/* Checks all bytes that can be checked without knowing the version. */
 static enum sf_err check_bytes(const struct sf_otlp_reader *r)
 {
     struct sf_pb top = sf_pb_init(r->body);
@@ -71,7 +71,7 @@ static enum sf_err otlp_profile_read_body(struct sf_otlp_reader *r)
     r->layout = &sf_otlp_layouts[r->version];
     r->fault = sf_pb_init(SF_BYTES_NONE);
     if (r->version != SF_OTLP_1_4 && !sf_otlp_profile_tables_read(r, pb, true))
-        return SF_OK; /* finish() reports it */
+        return SF_OK; /* finish() reports the error */
     while (sf_pb_next(&pb) && sf_profile_build_ok(r->b)) {
         if (pb.tag == SF_PB_TAG(1, SF_PB_LEN))
             otlp_profile_read_resource(r, &pb);
@@ -98,14 +98,14 @@ static enum sf_err decode_pb(struct sf_profile_build *b, sf_str bytes)
     struct sf_otlp_reader *r = otlp_profile_new_reader(b, sf_str_bytes(bytes));
     enum sf_err err;
     if (!r)
-        return SF_OK; /* finish() reports it */
+        return SF_OK; /* finish() reports the error */
     err = check_bytes(r);
     if (!err)
         err = sf_otlp_profile_version_find(r, b->hint->otlp_version);
     return err || b->is_full ? err : otlp_profile_read_body(r);
 }
 
-/* One request, or one a line as the Collector writes files. */
+/* One request, or one per line, as the Collector writes files. */
 static enum sf_err decode_json(struct sf_profile_build *b, sf_str text)
 {
     enum sf_err err = SF_OK;
@@ -124,7 +124,7 @@ static enum sf_err decode_json(struct sf_profile_build *b, sf_str text)
     return err;
 }
 
-/* The first profile of the body, as far as there is one. */
+/* The first profile of the body, if there is one. */
 static struct sf_pb first_profile(struct sf_pb pb)
 {
     for (int level = 0; level < 3; level++) {
@@ -142,8 +142,8 @@ static struct sf_pb first_profile(struct sf_pb pb)
     return pb;
 }
 
-/* Nothing at the top but resources and a dictionary, and where that is missing a profile with
- * strings of its own; a pprof has fields beyond 2, and spans have no strings there. */
+/* Only resources and a dictionary at the top level, or, without a dictionary, a profile with its
+ * own strings; a pprof has fields above 2, and spans have no strings there. */
 static bool is_pb(sf_str bytes)
 {
     struct sf_pb pb = sf_pb_init(sf_str_bytes(bytes)), part;
@@ -154,7 +154,7 @@ static bool is_pb(sf_str bytes)
         has_resource |= pb.field == 1;
         has_dictionary |= pb.field == 2;
         part = sf_pb_msg(&pb);
-        /* Both begin with messages; in a table of labels a number comes first. */
+        /* Both begin with messages; a table of labels begins with a number. */
         if (sf_pb_next(&part) && part.tag == SF_PB_TAG(1, SF_PB_VARINT))
             return false;
     }

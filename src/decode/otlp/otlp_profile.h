@@ -1,8 +1,8 @@
 /* otlp_profile.h - one OTLP profiles request being read; shared by the files that read its parts.
  * Private to this module.
  *
- * The messages kept their shapes over the versions and changed their numbers, so a version is a
- * table of numbers. JSON is written as the protobuf it would have been and read as that. */
+ * Between versions the messages changed only their field numbers, so a version is a table of
+ * numbers. JSON is converted to protobuf and then decoded. */
 #pragma once
 #include "base/limits.h"
 #include "decode/profile_build.h"
@@ -36,7 +36,8 @@ struct sf_otlp_layout { /* field numbers; 0: the version has no such field */
         uint8_t time, duration, period_type, period, id, format, payload, attrs, locations;
     } profile;
     uint8_t location_attrs;
-    uint8_t tables[SF_OTLP_TABLES]; /* where they are: in the dictionary, or in a profile */
+    uint8_t tables[SF_OTLP_TABLES]; /* field numbers of the tables: in the dictionary, or in a
+                                     * profile */
     bool has_zero;                  /* entry 0 of a table means "none" */
 };
 
@@ -44,15 +45,15 @@ extern const struct sf_otlp_layout sf_otlp_layouts[SF_OTLP_VERSIONS];
 
 struct sf_otlp_table {
     sf_bytes *items;
-    uint32_t *places; /* in the batch, once looked up: see SF_OTLP_NEW */
+    uint32_t *places; /* index in the batch, once looked up: see SF_OTLP_NEW */
     uint32_t n;
 };
-#define SF_OTLP_NEW 0u /* not looked up yet; others are a place + 1, or SF_NONE: it is bad */
+#define SF_OTLP_NEW 0u /* not looked up yet; other values are an index + 1, or SF_NONE: invalid */
 
 struct sf_otlp_attr { /* an entry of the attribute table, decoded */
     sf_str key;
     struct sf_value val;
-    sf_str text; /* the value as a label's; empty: it has no such form */
+    sf_str text; /* the value as text of a label; empty: not possible */
     bool is_read;
 };
 
@@ -66,17 +67,18 @@ struct sf_otlp_sample {
 struct sf_otlp_reader {
     struct sf_profile_build *b;
     sf_bytes body;
-    bool is_json; /* the body is a transcript: offsets in it mean nothing to anybody */
+    bool is_json; /* the body was converted from JSON: offsets in it are meaningless to the
+                   * sender */
     enum sf_otlp_version version;
     const struct sf_otlp_layout *layout;
     struct sf_otlp_table tables[SF_OTLP_TABLES];
-    struct sf_otlp_attr *attrs; /* beside the attribute table */
-    struct sf_line *lines;      /* scratch of one location */
+    struct sf_otlp_attr *attrs; /* for each entry of the attribute table */
+    struct sf_line *lines;      /* scratch memory for one location */
     struct sf_profile_list path;
-    enum sf_err err;    /* of reading a payload: memory ran out */
-    struct sf_pb fault; /* of a table's entry that was malformed when it was looked up */
+    enum sf_err err;    /* of reading an embedded file: out of memory */
+    struct sf_pb fault; /* error of a table's entry that was malformed when it was looked up */
 
-    struct sf_attrs resource; /* at hand, with the scope's */
+    struct sf_attrs resource; /* of the current resource, including the scope's */
     uint32_t n_resources, n_profiles;
     struct sf_profile_list owners;
     struct sf_table owner_at;
@@ -85,14 +87,15 @@ struct sf_otlp_reader {
 
 /* --- which version: otlp_profile_version.c --- */
 
-/* INPUT: none that can be read. `name` may be "1.9" and the like; empty: by content. */
+/* INPUT: no readable version. `name` may be "1.9" and similar; empty: detect by content. */
 enum sf_err sf_otlp_profile_version_find(struct sf_otlp_reader *r, sf_str name);
 
 /* --- tables: otlp_profile_tables.c --- */
 
-/* Those of the dictionary messages of the body, or of one profile. False: the arena is full. */
+/* Reads the tables of the body's dictionary messages, or of one profile. False: the arena is
+ * full. */
 bool sf_otlp_profile_tables_read(struct sf_otlp_reader *r, struct sf_pb holder, bool is_dictionary);
-/* Is `at` in the table, and in version 1.8 and later not the zero entry? */
+/* Whether `at` is in the table and, in version 1.8 and later, not the zero entry. */
 static inline bool sf_otlp_has(const struct sf_otlp_reader *r, enum sf_otlp_table_kind kind,
                                uint64_t at)
 {
@@ -103,25 +106,25 @@ static inline struct sf_pb sf_otlp_entry(const struct sf_otlp_reader *r,
 {
     return sf_pb_part(r->body, r->tables[kind].items[at]);
 }
-/* Malformed bytes of an entry: the request is refused in the end. */
+/* Notes malformed bytes of an entry: the request is refused at the end. */
 static inline void sf_otlp_note_fault(struct sf_otlp_reader *r, const struct sf_pb *pb)
 {
     if (!sf_pb_ok(pb) && sf_pb_ok(&r->fault))
         r->fault = *pb;
 }
-/* One out of range is empty; so is number 0. */
+/* Out of range: empty; so is index 0. */
 sf_str sf_otlp_profile_tables_str(const struct sf_otlp_reader *r, uint64_t at);
-/* Places in the batch; SF_NONE: a number in it is out of range. */
+/* Indexes in the batch; SF_NONE: an index in the entry is out of range. */
 uint32_t sf_otlp_profile_tables_location(struct sf_otlp_reader *r, uint64_t at);
 uint32_t sf_otlp_profile_tables_stack(struct sf_otlp_reader *r, uint64_t at);
 
 /* --- attributes: otlp_profile_attrs.c --- */
 
-/* Entry `at` of the attribute table, which has it; borrowed from the reader. */
+/* Entry `at` of the attribute table, which must exist; borrowed from the reader. */
 const struct sf_otlp_attr *sf_otlp_profile_attrs_at(struct sf_otlp_reader *r, uint32_t at);
-/* A KeyValue, inline or by numbers. */
+/* Reads a KeyValue, with texts inline or by index. */
 struct sf_attr sf_otlp_profile_attrs_read(struct sf_otlp_reader *r, struct sf_pb *pb);
-/* A value as a label's: texts, whole numbers, and lists of one such. */
+/* A value as text of a label: texts, whole numbers, and lists with one such element. */
 sf_str sf_otlp_profile_attrs_label_text(struct sf_profile_build *b, struct sf_value val);
 
 /* --- profiles: otlp_profile_samples.c --- */
@@ -132,10 +135,10 @@ void sf_otlp_profile_samples_read(struct sf_otlp_reader *r, struct sf_pb *pb);
 
 /* --- the profiled process: otlp_profile_owner.c --- */
 
-/* Attributes of a Resource or InstrumentationScope message, behind those that are there. */
+/* Adds the attributes of a Resource or InstrumentationScope message to those already read. */
 void sf_otlp_profile_owner_read(struct sf_otlp_reader *r, struct sf_pb *pb, uint32_t field);
-/* The resource at hand, with what these attributes of a sample say about it: some profilers name
- * the process there. NULL: full. Borrowed until the next call. */
+/* The current resource, combined with these attributes of a sample: some profilers name the process
+ * there. NULL: full. Borrowed until the next call. */
 const struct sf_profile_owner *sf_otlp_profile_owner(struct sf_otlp_reader *r,
                                                      const uint32_t *attrs, uint32_t n);
 /* Does an attribute identify the profiled process, rather than describe the sample? */
@@ -143,7 +146,7 @@ bool sf_otlp_profile_owner_is_key(sf_str key);
 
 /* --- JSON: otlp_profile_json.c --- */
 
-/* The first object of the text as protobuf of the version its keys belong to, in the arena; the
- * text continues behind it. */
+/* Converts the first object of the text to protobuf of the version that its keys belong to, in the
+ * arena; *io_text is advanced past it. */
 enum sf_err sf_otlp_profile_json_transcribe(struct sf_profile_build *b, sf_str *io_text,
                                             sf_bytes *out, enum sf_otlp_version *out_version);

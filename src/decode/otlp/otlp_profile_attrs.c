@@ -1,5 +1,5 @@
-/* Attributes of OTLP profiles: of resources and scopes as they stand, of samples, locations and
- * mappings by number; keys and texts of either may be numbers again. */
+/* Attributes of OTLP profiles: inline for resources and scopes, by index for samples, locations and
+ * mappings; in both, keys and texts may be indexes. */
 #include <inttypes.h>
 
 #include "decode/otlp/otlp_profile.h"
@@ -29,14 +29,14 @@ static struct sf_value otlp_profile_attrs_read_any(struct sf_otlp_reader *r, str
             v = (struct sf_value){.type = SF_VALUE_STR,
                                   .str = sf_otlp_profile_tables_str(r, sf_pb_u64(&any))};
             break;
-        default: sf_pb_skip(&any); break; /* maps and bytes: no label has these */
+        default: sf_pb_skip(&any); break; /* maps and bytes cannot be labels */
         }
     }
     sf_pb_join(pb, &any);
     return v;
 }
 
-/* The one value of a list of one is as good as the value. */
+/* A list with one element is treated as that element. */
 static struct sf_value only_value(struct sf_otlp_reader *r, struct sf_value v)
 {
     struct sf_pb list;
@@ -54,8 +54,8 @@ static struct sf_value only_value(struct sf_otlp_reader *r, struct sf_value v)
     return sf_pb_ok(&list) && n == 1 ? one : (struct sf_value){.type = SF_VALUE_EMPTY};
 }
 
-/* `key_field` is where the key stands as a number: 3 inline, 1 in the attribute table of 1.8 and
- * later. A key that is written out counts before one that is a number. */
+/* `key_field` is the field with the key as an index: 3 inline, 1 in the attribute table of 1.8 and
+ * later. A key given as text takes precedence. */
 static struct sf_attr read_key_value(struct sf_otlp_reader *r, struct sf_pb *kv, uint32_t key_field)
 {
     struct sf_attr a = {.val = {.type = SF_VALUE_EMPTY}};
@@ -103,7 +103,7 @@ sf_str sf_otlp_profile_attrs_label_text(struct sf_profile_build *b, struct sf_va
 const struct sf_otlp_attr *sf_otlp_profile_attrs_at(struct sf_otlp_reader *r, uint32_t at)
 {
     struct sf_otlp_attr *to = &r->attrs[at];
-    sf_str prefix = SF_STR("process.context.label."); /* a Go program's own labels */
+    sf_str prefix = SF_STR("process.context.label."); /* labels set by a Go program itself */
     struct sf_pb pb;
     struct sf_attr a;
     if (to->is_read)

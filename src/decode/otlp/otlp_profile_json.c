@@ -1,6 +1,6 @@
-/* OTLP profiles as JSON, written as the protobuf they would have been: one reader of profiles is
- * enough. The schema is a table; keys are known in camelCase and in snake_case, unknown ones are
- * skipped, as are attributes of kinds no profile uses. */
+/* Converts OTLP profiles in JSON to protobuf, so that only one decoder is needed. The schema is a
+ * table; keys are accepted in camelCase and in snake_case; unknown keys are skipped, as are
+ * attribute types that profiles do not use. */
 #include "base/text.h"
 #include "decode/otlp/otlp_profile.h"
 #include "wire/json.h"
@@ -59,7 +59,8 @@ struct field {
     {                                                                                \
         in, {camel, sizeof(camel) - 1}, {snake, sizeof(snake) - 1}, number, kind, of \
     }
-/* Of all versions from 1.8 on, written with the numbers of 1.10; names that changed stand twice. */
+/* For all versions from 1.8 on, written with the numbers of 1.10; fields that were renamed are
+ * listed twice. */
 static const struct field fields[] = {
     F(ANY, "stringValue", "string_value", 1, TEXT),
     F(ANY, "boolValue", "bool_value", 2, TRUTH),
@@ -181,7 +182,7 @@ struct writer {
     struct sf_json *j;
     struct sf_buf *out;
     unsigned depth;
-    uint16_t first[MESSAGES + 1]; /* where each message's fields begin in `order` */
+    uint16_t first[MESSAGES + 1]; /* index of each message's first field in `order` */
     uint16_t order[N_FIELDS];
 };
 
@@ -229,7 +230,7 @@ static void write_base64(struct writer *w, uint32_t number)
         sf_pb_write_end(w->out, mark);
 }
 
-/* 32 hexadecimal digits as the Collector writes them, or base64 as the specification has it. */
+/* 32 hexadecimal digits, as the Collector writes them, or base64, as in the specification. */
 static void otlp_profile_json_write_id(struct writer *w, uint32_t number)
 {
     struct sf_json look = *w->j;
@@ -272,7 +273,7 @@ static void write_nested(struct writer *w, const struct field *f)
     sf_pb_write_end(w->out, mark);
 }
 
-/* A list of texts is one where an array stands. */
+/* A single text is accepted where a list is expected. */
 static void otlp_profile_json_write_texts(struct writer *w, uint32_t number)
 {
     if (sf_json_peek(w->j) != SF_JSON_ARRAY) {
@@ -306,7 +307,8 @@ static void write_field(struct writer *w, const struct field *f)
     case FIXEDS: write_ints(w, f->number, true); break;
     case MSG: write_nested(w, f); break;
     case MSGS:
-        if (sf_json_peek(j) != SF_JSON_ARRAY) { /* "sampleType" of 1.4 to 1.7 may stand alone */
+        if (sf_json_peek(j) != SF_JSON_ARRAY) { /* "sampleType" of 1.4 to 1.7 may be a single
+                                                 * object */
             write_nested(w, f);
         } else if (sf_json_array(j)) {
             while (sf_json_item(j))
@@ -356,7 +358,7 @@ enum sf_err sf_otlp_profile_json_transcribe(struct sf_profile_build *b, sf_str *
     enum sf_err err;
 
     if (!j || !w)
-        return SF_OK; /* finish() reports it */
+        return SF_OK; /* finish() reports the error */
     sf_json_init(j, *io_text, b->a);
     w->j = j;
     w->out = &buf;
@@ -366,7 +368,7 @@ enum sf_err sf_otlp_profile_json_transcribe(struct sf_profile_build *b, sf_str *
                                                                 : REQUEST);
     if (sf_buf_ok(&buf)) {
         sf_str rest = sf_str_trim(sf_str_from_at(*io_text, (size_t)(j->at - j->start)));
-        if (!rest.len || rest.p[0] != '{') /* no other one: nothing may follow */
+        if (!rest.len || rest.p[0] != '{') /* not another object: nothing may follow */
             sf_json_end(j);
         err = sf_json_why(j, "otlp", b->why);
         *io_text = rest;

@@ -1,4 +1,5 @@
-/* The profiled process: the resource, its scope, and on some profilers' samples the process. */
+/* The profiled process, from the resource, its scope and, for some profilers, attributes of
+ * samples. */
 #include "base/key.h"
 #include "decode/otlp/otlp_profile.h"
 
@@ -64,8 +65,8 @@ static bool is_owner(const struct sf_profile_build *b, uint32_t place, const voi
            (!o->n || memcmp(o->attrs, k->item.attrs, o->n * sizeof(*o->attrs)) == 0);
 }
 
-/* Other attributes keep their dots; the service has its name in the model. Fractions are labels of
- * resources only: on samples they would be a series each. */
+/* Adds an attribute as a label under its own name; the service has a fixed name. Numbers with
+ * fractions are labels of resources only: on samples each would be a separate series. */
 static void otlp_profile_owner_add_label(struct sf_profile_build *b, struct sf_label *labels,
                                          uint32_t *n, struct sf_attr a, bool is_resource)
 {
@@ -80,7 +81,7 @@ static void otlp_profile_owner_add_label(struct sf_profile_build *b, struct sf_l
     labels[(*n)++] = (struct sf_label){a.key, text};
 }
 
-/* A process without a service is named after its program. */
+/* A process without a service is named after its executable. */
 static void add_service(struct sf_profile_build *b, struct sf_label *labels, uint32_t *n,
                         struct sf_attrs all)
 {
@@ -108,7 +109,7 @@ static bool make_owner(struct sf_otlp_reader *r, struct owner_item *item)
         all[n_all++] = (struct sf_attr){a->key, a->val};
     }
     item->attrs = attrs;
-    for (uint32_t i = 0; i < r->resource.n; i++) /* the resource's own word counts more */
+    for (uint32_t i = 0; i < r->resource.n; i++) /* the resource's own attribute takes precedence */
         all[n_all++] = r->resource.list[i];
     for (uint32_t i = 0; i < n_all; i++)
         otlp_profile_owner_add_label(b, labels, &n, all[i], i >= item->n);

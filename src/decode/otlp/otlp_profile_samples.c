@@ -1,5 +1,5 @@
-/* Profiles of an OTLP request. Each is looked through before anything of it is taken, because a
- * number out of range costs the profile and not the request. */
+/* Profiles of an OTLP request. Each is checked completely before it is used, because an index out
+ * of range drops the profile but not the request. */
 #include <inttypes.h>
 
 #include "base/num.h"
@@ -17,13 +17,13 @@ struct profile_read {
     sf_profile_id id;
     sf_str format, payload;
     struct sf_profile_ids ids;    /* of every sample */
-    struct sf_profile_list paths; /* 1.4 to 1.7: places of locations, of which samples are slices */
+    struct sf_profile_list paths; /* 1.4 to 1.7: indexes of locations; samples are ranges of it */
     uint32_t whats[SF_LIMIT_SAMPLE_TYPES];
-    int64_t factor; /* what one of the only sample type is worth */
-    bool is_wait;   /* moments are the ends of intervals */
-    bool is_check;  /* the first time through: nothing is taken yet */
+    int64_t factor; /* value of one count of the only sample type */
+    bool is_wait;   /* timestamps are the ends of intervals */
+    bool is_check;  /* first pass: only checks */
     const char *bad;
-    uint64_t bad_at, bad_of; /* the number, and how many there are */
+    uint64_t bad_at, bad_of; /* the index out of range, and the length of its table */
     size_t bad_off;
 };
 
@@ -190,7 +190,7 @@ static void read_sample_attrs(struct sf_otlp_reader *r, struct sf_pb *pb, struct
     sf_pb_join(pb, &run);
 }
 
-/* The sample at hand into r->sample. */
+/* Reads the current sample into r->sample. */
 static void otlp_profile_samples_read_sample(struct sf_otlp_reader *r, struct sf_pb *pb,
                                              struct profile_read *p)
 {
@@ -226,7 +226,7 @@ static void otlp_profile_samples_read_sample(struct sf_otlp_reader *r, struct sf
     sf_pb_join(pb, &msg);
 }
 
-/* Numbers of the sample that lead nowhere. */
+/* Checks the sample's indexes. */
 static void check_sample(struct sf_otlp_reader *r, struct profile_read *p, size_t off)
 {
     const struct sf_otlp_sample *s = &r->sample;
@@ -257,7 +257,7 @@ static void take_link(struct sf_otlp_reader *r, struct sf_sample *out)
     }
 }
 
-/* What the attributes say: whose sample it is, its ids, and the labels of its series. */
+/* Uses the attributes: owner of the sample, its ids, and the labels of its series. */
 static uint32_t otlp_profile_samples_take_attrs(struct sf_otlp_reader *r,
                                                 const struct profile_read *p, struct sf_sample *out,
                                                 const struct sf_profile_owner **owner)
@@ -305,7 +305,7 @@ static void otlp_profile_samples_add_value(struct sf_otlp_reader *r, const struc
     sf_profile_build_sample(r->b, owner, out);
 }
 
-/* One sample for each moment; what a wait is stamped with is its end. */
+/* Adds one sample for each timestamp; a wait is stamped with its end. */
 static void otlp_profile_samples_add_moments(struct sf_otlp_reader *r, const struct profile_read *p,
                                              const struct sf_profile_owner *owner,
                                              struct sf_sample *out)
@@ -341,7 +341,8 @@ static void drop_sample(struct sf_otlp_reader *r, uint32_t n, size_t off)
                               r->n_profiles, n, off, r->sample.values.n, r->sample.times.n);
 }
 
-/* Is each timestamp an event? The host profiler of 2025 sends [1] for any number of them. */
+/* Whether each timestamp is an event. The host profiler of 2025 sends the value [1] for any number
+ * of them. */
 static bool has_moments(const struct sf_otlp_reader *r, const struct profile_read *p)
 {
     const struct sf_otlp_sample *s = &r->sample;
@@ -409,7 +410,7 @@ static sf_str otlp_profile_samples_name_of(const struct profile_read *p, sf_str 
     return p->period_type.type.len && p->period ? p->period_type.type : type;
 }
 
-/* Counts of samples with a period of time are time: that is what people ask for. */
+/* Counts of samples with a period in time are converted to time, which is what users query. */
 static void otlp_profile_samples_name_types(struct sf_otlp_reader *r, struct profile_read *p)
 {
     int64_t period_ns = sf_profile_type_unit_ns(p->period_type.unit);
@@ -494,7 +495,7 @@ void sf_otlp_profile_samples_read(struct sf_otlp_reader *r, struct sf_pb *pb)
     struct profile_read read = {.is_check = true}, *p = &read;
 
     if (r->version == SF_OTLP_1_4) {
-        r->n_resources++; /* other attributes under the same numbers */
+        r->n_resources++; /* the same indexes may mean other attributes now */
         if (!sf_otlp_profile_tables_read(r, msg, false))
             return;
     }
@@ -509,7 +510,7 @@ void sf_otlp_profile_samples_read(struct sf_otlp_reader *r, struct sf_pb *pb)
     } else if (sf_pb_ok(pb) && !p->n_samples && p->payload.len) {
         take_payload(r, p);
     } else if (sf_pb_ok(pb) && !r->b->is_full) {
-        if (!p->n_types) /* not given: a count of something */
+        if (!p->n_types) /* no type given: a count */
             p->types[p->n_types++] = (struct value_type){SF_STR("samples"), SF_STR("count")};
         otlp_profile_samples_name_types(r, p);
         sf_profile_table_expect(r->b, p->n_samples);

@@ -1,5 +1,5 @@
-/* The tables of OTLP profiles. Entries are located first and decoded when they are needed:
- * host profilers send tables for a whole machine, and each sample names few. */
+/* The tables of OTLP profiles. Entries are located first and decoded when needed: host profilers
+ * send tables for a whole machine, of which samples use few entries. */
 #include "decode/frame_kind.h"
 #include "decode/otlp/otlp_profile.h"
 
@@ -14,7 +14,7 @@ static int otlp_profile_tables_kind_of(const struct sf_otlp_reader *r, const str
     return -1;
 }
 
-/* Counts the entries, or puts them where they belong. */
+/* Counts the entries, or stores their positions. */
 static void walk_holder(struct sf_otlp_reader *r, struct sf_pb pb, bool is_count)
 {
     while (sf_pb_next(&pb)) {
@@ -73,7 +73,7 @@ sf_str sf_otlp_profile_tables_str(const struct sf_otlp_reader *r, uint64_t at)
     return at && at < t->n ? sf_bytes_str(t->items[at]) : SF_STR_NONE;
 }
 
-/* The value of the first of these keys that the list at hand has; *io_best is its place. */
+/* The value of the first of these keys in the current list; *io_best is its index in `keys`. */
 static sf_str find_attr(struct sf_otlp_reader *r, struct sf_pb *run, const sf_str *keys,
                         unsigned n_keys, unsigned *io_best)
 {
@@ -115,7 +115,7 @@ struct mapping_read {
 static void otlp_profile_tables_read_mapping(struct sf_otlp_reader *r, uint64_t at,
                                              struct mapping_read *out)
 {
-    /* Go's own comes last: no file can be found by it. */
+    /* Go's own build id comes last: no file can be found by it. */
     static const sf_str build_ids[] = {{"process.executable.build_id.gnu", 31},
                                        {"process.executable.build_id.htlhash", 35},
                                        {"process.executable.build_id.go", 30}};
@@ -144,7 +144,7 @@ static void otlp_profile_tables_read_mapping(struct sf_otlp_reader *r, uint64_t 
     out->m = (struct sf_mapping){.file = m.file, .build_id = m.build_id};
 }
 
-/* SF_NONE: the entry names nothing. */
+/* SF_NONE: the entry has no name. */
 static uint32_t function_at(struct sf_otlp_reader *r, uint64_t at, enum sf_frame_kind *out_kind)
 {
     struct sf_otlp_table *t = &r->tables[SF_OTLP_FUNCTIONS];
@@ -185,7 +185,8 @@ static uint32_t function_at(struct sf_otlp_reader *r, uint64_t at, enum sf_frame
     return otlp_profile_tables_learn(t, at, sf_profile_build_function(r->b, &f));
 }
 
-/* The line at hand. False: a number in it is out of range. One without a function is not a line. */
+/* Reads the current line. False: an index in it is out of range. A line without a function is
+ * ignored. */
 static bool otlp_profile_tables_read_line(struct sf_otlp_reader *r, struct sf_pb *pb,
                                           struct sf_location *l, enum sf_frame_kind *kind)
 {
@@ -317,11 +318,11 @@ uint32_t sf_otlp_profile_tables_stack(struct sf_otlp_reader *r, uint64_t at)
         else
             is_room = sf_profile_table_room(
                 r->b, &r->path, sizeof(*to),
-                (uint32_t)(run.end - run.at)); /* a byte each at least */
+                (uint32_t)(run.end - run.at)); /* each takes at least a byte */
         while (sf_pb_run_varint(&run, &location) && !r->b->is_full) {
             if (location == 0)
                 continue;
-            /* Most are known: then it is not worth a call. */
+            /* Most are known: avoids a call. */
             if (location >= locations->n || !otlp_profile_tables_known(locations, location, &place))
                 place = sf_otlp_profile_tables_location(r, location);
             if (place == SF_NONE)

@@ -1,7 +1,8 @@
-/* OTLP carries no version number, and from 1.4 on one path serves them all while field numbers
- * move. What gives a version away: where the tables are, the wire type of a profile's time, the
- * shape of table entries. Between 1.9 and 1.10 only the numbers inside Sample moved, so both are
- * tried on the samples, and the one under which they make sense is taken. */
+/* Detects the OTLP version. Requests carry no version number, and since 1.4 all versions use the
+ * same path while field numbers have changed. A version is recognised by the location of the
+ * tables, the wire type of a profile's time, and the form of table entries. Between 1.9 and 1.10
+ * only field numbers of Sample changed, so both are tried on the samples, and the one under which
+ * they are consistent is used. */
 #include <inttypes.h>
 
 #include "decode/otlp/otlp_profile.h"
@@ -79,16 +80,16 @@ const struct sf_otlp_layout sf_otlp_layouts[SF_OTLP_VERSIONS] = {
 struct trial { /* of one layout */
     const struct sf_otlp_layout *l;
     uint64_t n_wrong;
-    int shape; /* of the profile's samples so far; 0: none seen */
+    int shape; /* form of the profile's samples so far; 0: none seen */
 };
 
 struct evidence {
     bool has_dictionary, has_samples;
-    bool has_tables;           /* in profiles: 1.4 or 1.5 */
+    bool has_tables;           /* tables are in profiles: 1.4 or 1.5 */
     bool is_fixed, is_indices; /* field 3 of a profile: a fixed number, or a list */
     bool has_old_attr, has_old_unit, has_new_entry;
-    bool has_8;       /* something only 1.8 has */
-    bool has_strings; /* attributes by number: 1.10 and later */
+    bool has_8;       /* a field that only 1.8 has */
+    bool has_strings; /* attributes by index: 1.10 and later */
     struct trial trials[2];
     uint64_t n_samples; /* tried */
 };
@@ -102,7 +103,7 @@ static uint32_t count_run(struct sf_pb *pb, bool is_times)
     uint32_t n = 0;
     while (is_times ? sf_pb_run_fixed64(&run, &v) : sf_pb_run_varint(&run, &v))
         n++;
-    return n + !sf_pb_ok(&run); /* what is malformed this way is not equal to anything */
+    return n + !sf_pb_ok(&run); /* a malformed list must not compare equal */
 }
 
 static bool try_attrs(struct sf_otlp_reader *r, struct sf_pb *pb, uint32_t *seen, uint32_t *n_seen)
@@ -178,7 +179,7 @@ static void inspect_attr(struct sf_pb kv, struct evidence *e)
     }
 }
 
-/* Attributes of a resource or a scope. */
+/* Examines the attributes of a resource or a scope. */
 static void inspect_attrs(struct sf_pb pb, uint32_t field, struct evidence *e)
 {
     while (sf_pb_next(&pb)) {
@@ -231,7 +232,7 @@ static void inspect_dictionary(struct sf_pb pb, struct evidence *e)
     }
 }
 
-/* Enough to be sure, when one of the two never made a mistake. */
+/* Whether there is enough evidence and only one of the two layouts had no contradictions. */
 static bool is_settled(const struct evidence *e)
 {
     return e->n_samples >= 256 && !e->trials[0].n_wrong != !e->trials[1].n_wrong;
@@ -253,7 +254,7 @@ static void try_profile(struct sf_otlp_reader *r, struct sf_pb pb, struct eviden
     }
 }
 
-/* Walks down to the profiles: to look, or to try their samples. */
+/* Walks down to the profiles: to examine them, or to try their samples. */
 static void walk_profiles(struct sf_otlp_reader *r, struct evidence *e, bool is_trial)
 {
     struct sf_pb top = sf_pb_init(r->body), resource, scope;
@@ -291,7 +292,8 @@ static void walk_profiles(struct sf_otlp_reader *r, struct evidence *e, bool is_
     }
 }
 
-/* 1.9 and 1.10: the numbers inside Sample. The tables are the same in both. */
+/* Decides between 1.9 and 1.10 by the field numbers inside Sample; the tables are the same in
+ * both. */
 static enum sf_otlp_version try_samples(struct sf_otlp_reader *r, struct evidence *e)
 {
     r->layout = &sf_otlp_layouts[SF_OTLP_1_10];

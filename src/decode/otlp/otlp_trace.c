@@ -49,7 +49,7 @@ static enum sf_err walk_pieces(sf_bytes body, bool is_json, const struct sf_otlp
                                uint32_t max_spans, struct sf_arena *req, sf_otlp_take take,
                                void *arg, struct sf_otlp_rejects *rejects, struct sf_why *why)
 {
-    /* At most a quarter of the arena for the list of spans: what hangs on them needs the rest. */
+    /* At most a quarter of the arena for the list of spans: their attributes need the rest. */
     size_t most = req->cap / 4 / sizeof(struct sf_span);
     struct sf_otlp_build b;
     enum sf_err err;

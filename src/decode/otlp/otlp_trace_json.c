@@ -1,8 +1,8 @@
 /* JSON has no lengths: skipping a span costs as much as scanning it, so a request decoded whole is
- * read once. The keys of an object come in any order; the resource and scope of spans already taken
- * are filled in when their object ends. A request decoded in pieces cannot wait that long: there
- * the two are read ahead, from a copy of the cursor, when their object begins and again for every
- * piece that begins inside it. */
+ * read once. The keys of an object come in any order; the resource and scope of spans already read
+ * are set when their object ends. For a request decoded in pieces that is too late: there the two
+ * are read ahead, with a copy of the cursor, when their object begins and again for every piece
+ * that begins inside it. */
 #include "base/limits.h"
 #include "base/num.h"
 #include "base/text.h"
@@ -18,9 +18,9 @@
 
 struct decoder {
     struct sf_json j;
-    /* In pieces only: where the ResourceSpans, ScopeSpans and Span at hand begin. */
+    /* In pieces only: start of the current ResourceSpans, ScopeSpans and Span. */
     struct sf_json resource_start, scope_start, span_start;
-    struct sf_json ahead; /* the copy at work */
+    struct sf_json ahead; /* the copy that reads ahead */
     bool is_in_scope;
 };
 
@@ -71,8 +71,8 @@ static void otlp_trace_json_read_scope(struct sf_otlp_build *b, struct sf_json *
     b->scope = sc;
 }
 
-/* An id of `max` bytes at most, as hexadecimal text, into `raw`. A longer one keeps its length and
- * loses its content: the length alone refuses it. */
+/* Decodes an id of at most `max` bytes from hexadecimal text into `raw`. Of a longer one only the
+ * length is returned, for which it is refused. */
 static sf_bytes otlp_trace_json_read_id(struct sf_json *j, uint8_t *raw, size_t max,
                                         const char *name, const char **not_hex)
 {
@@ -90,7 +90,7 @@ static sf_bytes otlp_trace_json_read_id(struct sf_json *j, uint8_t *raw, size_t 
     return (sf_bytes){raw, is_hex ? len : 0};
 }
 
-/* A number, a number in quotes or a name; what is unknown is 0. */
+/* A number, a number in quotes or a name; unknown: 0. */
 static uint8_t read_enum(struct sf_json *j, const char *(*name_of)(uint8_t), uint8_t n)
 {
     int64_t v;
@@ -132,7 +132,7 @@ static void otlp_trace_json_read_event(struct sf_otlp_build *b, struct sf_json *
     ev->attrs = sf_otlp_attrs_close(&b->rq, &attrs, &ev->dropped_attrs);
 }
 
-/* The lists of a span in the making: how many were over their limits is only known at the end. */
+/* The lists of a span being built: the number of dropped items is known only at the end. */
 struct lists {
     struct sf_event *events;
     struct sf_link *links;
@@ -170,7 +170,7 @@ static const struct sf_otlp_key link_keys[LINK_KEYS] = {
     KEY("droppedAttributesCount", "dropped_attributes_count"),
     KEY("flags", "")};
 
-/* False: its ids say it is not a link. */
+/* False: its ids are invalid, so it is dropped. */
 static bool otlp_trace_json_read_link(struct sf_otlp_build *b, struct sf_json *j,
                                       struct sf_link *link)
 {
@@ -331,7 +331,7 @@ static void otlp_trace_json_read_span(struct sf_otlp_build *b, struct sf_json *j
     b->rq.rejects->n_cut_links += l.n_cut_links;
 }
 
-/* The cursor says LIMIT when it found no space for an unescaped string: the same as a full list. */
+/* The reader's LIMIT means no space for an unescaped string: the same as a full list. */
 static bool is_arena_full(const struct sf_otlp_build *b, const struct sf_json *j)
 {
     return b->rq.is_arena_full || (j->fault && j->err == SF_ERR_LIMIT);
@@ -362,7 +362,7 @@ static bool otlp_trace_json_add_span(struct sf_otlp_build *b, struct sf_json *j)
     }
 }
 
-/* Reads ahead what an object says about itself. False: the fault is in `j`, or see b->err. */
+/* Reads resource or scope ahead. False: the error is in `j`, or see b->err. */
 static bool otlp_trace_json_look_ahead(struct sf_otlp_build *b, struct sf_json *j,
                                        bool (*read)(struct sf_otlp_build *, struct sf_json *, bool))
 {
@@ -370,7 +370,7 @@ static bool otlp_trace_json_look_ahead(struct sf_otlp_build *b, struct sf_json *
     d->ahead = *j;
     read(b, &d->ahead, true);
     if (is_arena_full(b, &d->ahead))
-        return sf_otlp_build_give(b); /* which reads it again, with room */
+        return sf_otlp_build_give(b); /* calls reload, which reads it again with more space */
     if (!sf_json_ok(&d->ahead))
         *j = d->ahead;
     return sf_json_ok(j);
@@ -391,11 +391,11 @@ static bool otlp_trace_json_read_spans(struct sf_otlp_build *b, struct sf_json *
     return sf_json_ok(j);
 }
 
-/* The members of a ScopeSpans; ahead: all but its spans. */
+/* Reads the members of a ScopeSpans; when reading ahead, all but its spans. */
 static bool otlp_trace_json_read_scope_spans(struct sf_otlp_build *b, struct sf_json *j,
                                              bool is_ahead)
 {
-    bool is_final = b->take && !is_ahead; /* it was read ahead already */
+    bool is_final = b->take && !is_ahead; /* already read ahead */
     sf_str key;
 
     if (!is_final)
@@ -492,11 +492,11 @@ static bool begin_resource_spans(struct sf_otlp_build *b, struct sf_json *j)
     return otlp_trace_json_read_resource_spans(b, j, false);
 }
 
-/* Both were read before without a fault: only the arena can say no, and the caller asks it. */
+/* Both were read before without an error, so only the arena can fail, which the caller checks. */
 static bool otlp_trace_json_reload(struct sf_otlp_build *b)
 {
     struct decoder *d = b->decoder;
-    struct sf_otlp_rejects counted = *b->rq.rejects; /* what is cut again counts once */
+    struct sf_otlp_rejects counted = *b->rq.rejects; /* truncation is not counted twice */
     d->ahead = d->resource_start;
     otlp_trace_json_read_resource_spans(b, &d->ahead, true);
     if (d->is_in_scope && !is_arena_full(b, &d->ahead)) {
@@ -540,7 +540,7 @@ enum sf_err sf_otlp_trace_json_read(struct sf_otlp_build *b, sf_bytes body)
     sf_json_init(&d.j, sf_bytes_str(body), b->rq.req);
     sf_otlp_build_set_decoder(b, &d, otlp_trace_json_reload);
     b->n_expected = (uint32_t)(body.len < (1u << 30) ? body.len / 1024 + 8 : 0);
-    /* No encoding is longer than its text; only the framing of ever nested lists adds to it. */
+    /* No value is longer than its text; only the headers of nested lists add to it. */
     b->rq.scratch = (struct sf_buf){.max = body.len + 1024};
     read_request(b, &d.j);
     sf_otlp_build_set_decoder(b, NULL, NULL);

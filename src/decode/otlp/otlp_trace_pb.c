@@ -1,12 +1,12 @@
-/* One walk over the bytes, with two short looks ahead: a message's scalars may come behind its
- * lists, so the resource and the scope are read before the spans in them (skipping a span is two
- * numbers), and events and links are counted while the span's attributes are read, which leaves
- * those attributes alone at the end of the arena where they can grow in place. */
+/* One walk over the bytes, with two short passes ahead: a message's scalars may come after its
+ * lists, so the resource and the scope are read before their spans (skipping a span is cheap); and
+ * events and links are only counted while the span's attributes are read, so that these are the
+ * last allocation in the arena and can grow in place. */
 #include "base/limits.h"
 #include "base/num.h"
 #include "decode/otlp/otlp_build.h"
 
-struct decoder { /* what reload needs */
+struct decoder { /* state for reload */
     sf_bytes body;
     sf_bytes resource_spans, scope_spans;
 };
@@ -46,8 +46,8 @@ static void otlp_trace_pb_read_scope(struct sf_otlp_build *b, struct sf_pb *pb,
     sf_pb_join(pb, &msg);
 }
 
-/* Reads what a ResourceSpans says about its resource. *out_list is the field its spans are in: 2,
- * or 1000 as before OTLP 0.19 when there is no 2. */
+/* Reads the resource of a ResourceSpans. *out_list is the field that contains its spans: 2, or 1000
+ * (before OTLP 0.19) if there is no 2. */
 static void load_resource(struct sf_otlp_build *b, struct sf_pb *pb, uint32_t *out_list)
 {
     struct sf_otlp_attrs attrs = {0};
@@ -85,18 +85,18 @@ static void load_scope(struct sf_otlp_build *b, struct sf_pb *pb)
         switch (pb->tag) {
         case SF_PB_TAG(1, SF_PB_LEN): otlp_trace_pb_read_scope(b, pb, &attrs); break;
         case SF_PB_TAG(3, SF_PB_LEN): sf_otlp_set_name(&b->rq, pb, &b->scope.schema_url); break;
-        case SF_PB_TAG(2, SF_PB_LEN): sf_pb_skip(pb); break; /* the spans: later */
+        case SF_PB_TAG(2, SF_PB_LEN): sf_pb_skip(pb); break; /* the spans are read later */
         default: sf_otlp_skip(&b->rq, pb); break;
         }
     }
     b->scope.attrs = sf_otlp_attrs_close(&b->rq, &attrs, &b->scope.dropped_attrs);
 }
 
-/* Both were read before without a fault: only the arena can say no, and the caller asks it. */
+/* Both were read before without an error, so only the arena can fail, which the caller checks. */
 static bool otlp_trace_pb_reload(struct sf_otlp_build *b)
 {
     const struct decoder *d = b->decoder;
-    struct sf_otlp_rejects counted = *b->rq.rejects; /* what is cut again counts once */
+    struct sf_otlp_rejects counted = *b->rq.rejects; /* truncation is not counted twice */
     struct sf_pb pb = cursor(d, d->resource_spans);
     uint32_t ignored;
     load_resource(b, &pb, &ignored);
@@ -123,7 +123,7 @@ static void otlp_trace_pb_read_event(struct sf_otlp_build *b, struct sf_pb *pb, 
     sf_pb_join(pb, &msg);
 }
 
-/* False: its ids say it is not a link. */
+/* False: its ids are invalid, so it is dropped. */
 static bool otlp_trace_pb_read_link(struct sf_otlp_build *b, struct sf_pb *pb, struct sf_link *link)
 {
     struct sf_pb msg = sf_pb_msg(pb);
@@ -251,7 +251,7 @@ static void otlp_trace_pb_read_span(struct sf_otlp_build *b, struct sf_pb *pb, s
     }
 }
 
-/* One span into the batch. False: see b->err or the fault in `pb`. */
+/* Adds one span to the batch. False: see b->err or the error in `pb`. */
 static bool otlp_trace_pb_add_span(struct sf_otlp_build *b, struct sf_pb *pb)
 {
     struct sf_pb start = sf_pb_msg(pb);
@@ -301,7 +301,7 @@ static bool otlp_trace_pb_read_scope_spans(struct sf_otlp_build *b, struct sf_pb
     if (b->n_seen == n_seen && d->scope_spans.len)
         b->rq.rejects->n_unseen++;
     if (b->n_seen == n_seen && before.at < b->rq.req->at)
-        *b->rq.req = before; /* a scope without spans leaves nothing */
+        *b->rq.req = before; /* a scope without spans leaves nothing in the arena */
     return sf_pb_join(pb, &msg) && !b->err;
 }
 
@@ -339,8 +339,8 @@ static bool otlp_trace_pb_read_resource_spans(struct sf_otlp_build *b, struct sf
     return sf_pb_join(pb, &msg) && !b->err;
 }
 
-/* How many spans there seem to be: the list of them is then made once, at its size. Faults are left
- * to the real walk. */
+/* Estimates the number of spans, so that their list is allocated once. Errors are left to the real
+ * pass. */
 static uint32_t otlp_trace_pb_count_spans(struct sf_pb pb, unsigned level)
 {
     uint32_t n = 0;

@@ -1,9 +1,9 @@
-/* perf_cursor.h - numbers and texts out of a perf.data file, of a machine of either byte order. */
+/* perf_cursor.h - reads numbers and texts from a perf.data file of either byte order. */
 #pragma once
 #include "base/num.h"
 #include "base/str.h"
 
-struct sf_perf_cursor { /* of one record: what is not there reads as zero, and is_short sticks */
+struct sf_perf_cursor { /* reads one record: missing data reads as zero, and is_short stays set */
     const uint8_t *at, *end;
     bool is_short, is_big;
 };
@@ -56,7 +56,7 @@ static inline void sf_perf_skip(struct sf_perf_cursor *c, uint64_t n)
         c->at += n;
 }
 
-/* Up to a zero byte, or all there is. */
+/* Up to a zero byte, or to the end. */
 static inline sf_str sf_perf_take_text(struct sf_perf_cursor *c)
 {
     const uint8_t *from = c->at;

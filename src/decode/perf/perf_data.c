@@ -3,16 +3,16 @@
  *     "PERFILE2", size of the header, size of an attribute, and where attributes, records and
  *     features are; of a pipe only the first two, and attributes come as records
  *
- * A record is type (4 bytes), misc (2), size (2) and a body; how the body of a sample looks is
- * stated by its event's attribute. Records of several CPUs are not in order of time, so they are
- * sorted first. Maps, forks and commands build up the address spaces in which the addresses of
- * samples are looked up: there are no symbols in the file, so a frame is a file, its build id and
- * an offset. Everything that is neither of these is stepped over.
+ * A record is type (4 bytes), misc (2), size (2) and a body; the attribute of its event describes
+ * the body of a sample. Records of several CPUs are not in order of time, so they are sorted first.
+ * Maps, forks and commands build up the address spaces in which the addresses of samples are looked
+ * up: there are no symbols in the file, so a frame is a file, its build id and an offset. All other
+ * records are skipped.
  *
- * With `perf record -z` records lie in others as one stream of zstd, which is flushed with each of
- * them and never ended; a record may begin in one piece and end in the next. On a big-endian
- * machine the magic reads "2ELIFREP", and bits of words that hold flags count from the other end.
- */
+ * With `perf record -z` records are inside other records as one zstd stream, which is flushed with
+ * each of them and never ended; a record may begin in one piece and end in the next. On a
+ * big-endian machine the magic reads "2ELIFREP", and bits of words that hold flags count from the
+ * other end. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -63,10 +63,10 @@ enum {
     FEATURE_EVENT_DESC = 12,
     MAX_FEATURES = 256,
     MAX_ATTRS = 256,
-    MAX_IDS = 65536, /* sorted again with every attribute of a pipe */
+    MAX_IDS = 65536, /* limited, because they are sorted again with every attribute of a pipe */
 };
 
-#define CONTEXT_MAX    ((uint64_t)-4095) /* addresses above it say whose code follows */
+#define CONTEXT_MAX    ((uint64_t)-4095) /* larger values mark whose code follows */
 #define CONTEXT_KERNEL ((uint64_t)-128)
 #define CONTEXT_USER   ((uint64_t)-512)
 
@@ -269,7 +269,8 @@ static int perf_data_by_file(const void *x, const void *y)
     return sf_str_cmp(a->file, b->file);
 }
 
-/* Words of a long of the machine: on a big-endian one the first byte of each is the highest. */
+/* The bits are in words of type long: on a big-endian machine the first byte of each is the
+ * highest. */
 static bool has_feature(const struct data *d, unsigned i, unsigned word_len)
 {
     unsigned byte = i / 8;
@@ -280,7 +281,7 @@ static bool has_feature(const struct data *d, unsigned i, unsigned word_len)
 
 static void read_features(struct data *d)
 {
-    /* Every perf says which host the file is from; its place tells the size of the words. */
+    /* Every perf records the host name; the position of that bit tells the size of the words. */
     bool is_short = !has_feature(d, FEATURE_HOSTNAME, 8) && has_feature(d, FEATURE_HOSTNAME, 4);
     unsigned word_len = is_short ? 4 : 8;
     uint64_t at = sf_add_sat_u64(sf_perf_u64(d->file.p + 40, d->is_big),
@@ -316,7 +317,7 @@ static sf_str build_id_of(const struct data *d, sf_str file)
 
 /* --- records --- */
 
-/* The time of a record that is not a sample stands in a trailer, counted from its end. */
+/* The time of a record that is not a sample is in a trailer, counted from its end. */
 static uint64_t time_of_other(const struct data *d, struct sf_perf_cursor c)
 {
     const struct attr *a = d->attrs.items;
@@ -358,7 +359,7 @@ static bool perf_data_read_sample(const struct data *d, struct sf_perf_cursor c,
         id = sf_perf_take_u64(&c);
         s.attr = perf_data_attr_of(d, id);
         type = s.attr->sample_type;
-    } else if (type & HAS_ID) { /* behind fields that all events of a file have alike */
+    } else if (type & HAS_ID) { /* after fields that all events of a file have in common */
         sf_perf_skip(&again, (type & HAS_IP ? 8u : 0) + (type & HAS_TID ? 8u : 0) +
                                  (type & HAS_TIME ? 8u : 0) + (type & HAS_ADDR ? 8u : 0));
         s.attr = perf_data_attr_of(d, sf_perf_take_u64(&again));
@@ -574,7 +575,7 @@ static void note_record(struct data *d, const uint8_t *p, uint32_t type, struct 
     d->records.n++;
 }
 
-/* "perf record -o -": the attribute of an event, with the ids it has. */
+/* "perf record -o -": the attribute of an event, with its ids. */
 static void take_attr(struct data *d, struct sf_perf_cursor c)
 {
     uint32_t len = c.end - c.at >= 8 ? sf_perf_u32(c.at + 4, d->is_big) : 0;
@@ -588,7 +589,7 @@ static void take_attr(struct data *d, struct sf_perf_cursor c)
         qsort(d->ids.items, d->ids.n, sizeof(struct event_id), perf_data_by_id);
 }
 
-/* A piece of the stream; since perf 6.15 its length is stated, because records are padded. */
+/* A piece of the stream; since perf 6.15 its length is given, because records are padded. */
 static void take_packed(struct data *d, struct sf_perf_cursor c, bool is_2)
 {
     uint64_t len = is_2 ? sf_perf_take_u64(&c) : (uint64_t)(c.end - c.at);
@@ -599,7 +600,7 @@ static void take_packed(struct data *d, struct sf_perf_cursor c, bool is_2)
         sf_buf_add(&d->packed, c.at, (size_t)len);
 }
 
-/* Records in a row: of the file, or of what was compressed in it. */
+/* Walks over consecutive records: of the file, or of its compressed stream. */
 static void perf_data_walk(struct data *d, sf_bytes in, bool is_inside)
 {
     const uint8_t *p = in.p, *end = in.p + in.len;
@@ -632,7 +633,7 @@ static void perf_data_walk(struct data *d, sf_bytes in, bool is_inside)
     }
 }
 
-/* The compressed records, inflated to where the batch may point at them. */
+/* Decompresses the records into memory that the batch may point to. */
 static enum sf_err walk_packed(struct data *d)
 {
     struct sf_inflate *z = sf_inflate_new();
@@ -703,7 +704,7 @@ static enum sf_err perf_data_decode(struct sf_profile_build *b, sf_str bytes)
     struct data *d = sf_profile_new(b, 1, sizeof(*d));
     enum sf_err err;
     if (!d)
-        return SF_OK; /* finish() reports it */
+        return SF_OK; /* finish() reports the error */
     d->b = d->maps.b = d->events.b = b;
     d->file = sf_str_bytes(bytes);
     d->is_big = sf_str_starts(bytes, SF_STR("2ELIFREP"));

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Without ":u", ":ppp", ":pppH": how precise, and in which mode, is not what was measured. */
+/* Without ":u", ":ppp", ":pppH": precision and mode are not part of what was measured. */
 static sf_str without_modifiers(sf_str name)
 {
     size_t at = name.len;

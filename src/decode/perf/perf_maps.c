@@ -3,8 +3,8 @@
 #include "base/key.h"
 
 enum {
-    MAX_FORKS = 16,       /* generations looked through */
-    MAX_WORK = 1000000000 /* steps of all lookups of a file: maps and samples multiply */
+    MAX_FORKS = 16,       /* generations of parents that are searched */
+    MAX_WORK = 1000000000 /* limit for all lookups of a file: maps times samples may be huge */
 };
 
 struct process_key {
@@ -52,7 +52,7 @@ void sf_perf_maps_fork(struct sf_perf_maps *m, uint32_t pid, uint32_t parent)
     if (child == SF_NONE || from == SF_NONE || child == from)
         return;
     p = sf_perf_maps_at(m, child);
-    p->maps = (struct sf_profile_list){0}; /* a number that was used before */
+    p->maps = (struct sf_profile_list){0}; /* a reused process id */
     p->parent = from;
     p->n_parent = sf_perf_maps_at(m, from)->maps.n;
     p->comm = sf_perf_maps_at(m, from)->comm;

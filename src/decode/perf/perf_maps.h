@@ -1,5 +1,5 @@
-/* perf_maps.h - the address spaces that a perf.data file describes: which file lies where in which
- * process, when. Private to this module. */
+/* perf_maps.h - the address spaces in a perf.data file: which file is mapped where in which
+ * process, and when. Private to this module. */
 #pragma once
 #include "decode/profile_build.h"
 
@@ -10,7 +10,8 @@ struct sf_perf_map {
 
 struct sf_perf_process {
     uint32_t pid;
-    uint32_t parent, n_parent; /* place of the process it was forked from, and its maps then */
+    uint32_t parent, n_parent; /* index of the process it was forked from, and the number of its
+                                * maps then */
     struct sf_profile_list maps;
     sf_str comm;
 };
@@ -24,7 +25,7 @@ struct sf_perf_maps {
 
 enum { SF_PERF_KERNEL_PID = -1 };
 
-/* The process, made when it is new; SF_NONE: the arena is full. */
+/* The process, added when it is new; SF_NONE: the arena is full. */
 uint32_t sf_perf_maps_process(struct sf_perf_maps *m, uint32_t pid);
 static inline struct sf_perf_process *sf_perf_maps_at(const struct sf_perf_maps *m, uint32_t place)
 {
@@ -32,7 +33,7 @@ static inline struct sf_perf_process *sf_perf_maps_at(const struct sf_perf_maps 
 }
 void sf_perf_maps_add(struct sf_perf_maps *m, uint32_t pid, const struct sf_perf_map *map);
 void sf_perf_maps_fork(struct sf_perf_maps *m, uint32_t pid, uint32_t parent);
-/* A new program in the process: what was mapped is gone. */
+/* The process has called exec: its maps are removed. */
 void sf_perf_maps_exec(struct sf_perf_maps *m, uint32_t pid);
 /* The newest map that covers the address, or NULL. */
 const struct sf_perf_map *sf_perf_maps_find(struct sf_perf_maps *m, uint32_t pid, uint64_t addr);

@@ -5,15 +5,15 @@
  *             ...
  *     (blank line)
  *
- * Which of the columns are there depends on perf's version and on -F. A command's name may hold
- * blanks, digits and colons, so the time is searched for first and what stands before it is taken
- * apart from the right. A single number is the thread. Without call graphs the frame stands behind
- * the event on the same line. "-F +srcline" puts "file:line" on a line of its own behind each
- * frame. Inlined calls are lines of their own, or "a->b" in one.
+ * Which of the columns are there depends on perf's version and on -F. A command's name may contain
+ * blanks, digits and colons, so the time is searched first and the text before it is parsed from
+ * the right. A single number is the thread. Without call graphs the frame follows the event on the
+ * same line. "-F +srcline" puts "file:line" on a line of its own after each frame. Inlined calls
+ * are lines of their own, or "a->b" in one.
  *
- * Frames become what stackcollapse-perf makes of them: the command is the outermost frame, argument
- * lists are cut off, what has no symbol is called after its module. Samples of a command and thread
- * that is known carry both. A line that fits nowhere is counted, and ends no sample. */
+ * Frames are converted as by stackcollapse-perf: the command is the outermost frame, argument lists
+ * are removed, a frame without a symbol is named after its module. Samples carry command and thread
+ * if known. A line that does not match is counted and does not end a sample. */
 #include <inttypes.h>
 
 #include "base/limits.h"
@@ -36,7 +36,7 @@ struct header { /* of a sample */
 struct script {
     struct sf_profile_build *b;
     struct sf_perf_events events;
-    struct sf_profile_list frames; /* places of locations, leaf first */
+    struct sf_profile_list frames; /* indexes of locations, leaf first */
     struct header head;            /* of the open sample */
     bool is_open, has_clock, is_java;
     struct sf_sample_clock clock;
@@ -60,7 +60,7 @@ static bool perf_script_last_word(sf_str *rest, sf_str *out)
     return out->len > 0;
 }
 
-/* "1410597.984841:": seconds, and 3 to 9 digits behind the point. */
+/* "1410597.984841:": seconds, with 3 to 9 digits after the point. */
 static bool perf_script_time_of(sf_str word, int64_t *out_ns)
 {
     uint64_t s, part;
@@ -95,7 +95,7 @@ static bool perf_script_is_cpu(sf_str word)
            sf_str_to_u64(sf_str_part(word, 1, word.len - 2), &n);
 }
 
-/* "COMM PID/TID [CPU]", and of -F the columns that were requested. */
+/* "COMM PID/TID [CPU]", and with -F the requested columns. */
 static void take_left(sf_str left, struct header *h)
 {
     sf_str before = left, word;
@@ -111,7 +111,7 @@ static void take_left(sf_str left, struct header *h)
         h->comm = sf_str_trim(before);
         return;
     }
-    /* -F +misc: letters behind the thread say in which mode it ran. */
+    /* -F +misc: letters after the thread give the mode in which it ran. */
     if (word.len <= 2 && perf_script_last_word(&before, &word) &&
         perf_script_thread_of(word, &h->tid))
         h->comm = sf_str_trim(before);
@@ -135,7 +135,7 @@ static bool take_right(sf_str right, struct header *h)
     return true;
 }
 
-/* Without a time: the first word that ends in a colon, behind a number. */
+/* Without a time: the first word that ends in a colon and follows a number. */
 static bool find_event(sf_str line, struct header *h)
 {
     sf_str rest = line, word, left = {line.p, 0};
@@ -147,7 +147,7 @@ static bool find_event(sf_str line, struct header *h)
             sf_str before = left, period;
             h->event = sf_str_part(word, 0, word.len - 1);
             h->rest = sf_str_trim(rest);
-            /* "comm tid period event:", of which the thread is always there */
+            /* "comm tid period event:", of which the thread is always present */
             if (perf_script_last_word(&before, &period) && sf_str_to_u64(period, &n) &&
                 perf_script_last_word(&(sf_str){before.p, before.len}, &word) &&
                 (perf_script_thread_of(word, &h->tid) || perf_script_is_cpu(word))) {
@@ -201,7 +201,7 @@ static bool perf_script_is_hex(sf_str word)
     return true;
 }
 
-/* The last group in parentheses, which may hold others: "(/usr/lib/x.so (deleted))". */
+/* The last group in parentheses, which may be nested: "(/usr/lib/x.so (deleted))". */
 static void take_module(sf_str *text, sf_str *out)
 {
     size_t at = text->len, open = 0;
@@ -229,7 +229,7 @@ static void strip_offset(sf_str *s)
         s->len = at - 3;
 }
 
-/* False: no frame. */
+/* False: not a frame. */
 static bool perf_script_frame_of(sf_str line, struct frame *out)
 {
     sf_str text = sf_str_trim(line), rest = text, word;
@@ -277,7 +277,7 @@ static size_t arguments_at(sf_str name)
     return name.len;
 }
 
-/* As stackcollapse-perf tidies up: no semicolons, no quotes, no arguments. */
+/* Removes semicolons, quotes and arguments, as stackcollapse-perf does. */
 static sf_str tidy(struct script *s, sf_str name)
 {
     size_t len = 0, cut = arguments_at(name);
@@ -298,7 +298,7 @@ static sf_str tidy(struct script *s, sf_str name)
     return to ? (sf_str){to, len} : SF_STR_NONE;
 }
 
-/* Code that was made at run time: perf knows its names from a map that the runtime wrote. */
+/* Code generated at run time: perf knows its names from a map file that the runtime wrote. */
 static enum sf_frame_kind kind_of_jit(const struct script *s, sf_str symbol)
 {
     static const sf_str v8[] = {SF_STR("LazyCompile:"), SF_STR("JS:"),     SF_STR("Function:"),
@@ -347,7 +347,7 @@ static void perf_script_push(struct script *s, sf_str name, sf_str module, enum 
     s->frames.n += *to != SF_NONE;
 }
 
-/* Where "->" stands last, which is not "operator->". */
+/* The position of the last "->" that is not "operator->". */
 static bool last_arrow(sf_str text, size_t *out)
 {
     sf_str call = SF_STR("operator");
@@ -368,7 +368,7 @@ static void perf_script_add_frame(struct script *s, const struct frame *f)
     size_t at;
     if (sf_str_starts(f->symbol, SF_STR("(")) &&
         !sf_str_starts(f->symbol, SF_STR("(anonymous namespace)")))
-        return; /* perf's own words, "(inlined)" of old versions */
+        return; /* perf's own remark: "(inlined)" of old versions */
     if (sf_str_eq(f->symbol, SF_STR("[unknown]"))) {
         name = perf_script_base_name(module);
         if (name.len && name.p[0] != '[' &&
@@ -386,8 +386,8 @@ static void perf_script_add_frame(struct script *s, const struct frame *f)
     perf_script_push(s, name.len ? name : f->symbol, module, kind);
 }
 
-/* "main.c:12" behind a frame says where in its source it was; "main.c:12 (inlined)", and where that
- * is not known "??:0" or "[module][address]". */
+/* A source line after a frame: "main.c:12", "main.c:12 (inlined)", or, if unknown, "??:0" or
+ * "[module][address]". */
 static bool take_source(struct script *s, sf_str line)
 {
     sf_str text = sf_str_trim(line), inlined = SF_STR(" (inlined)");
@@ -412,7 +412,7 @@ static bool take_source(struct script *s, sf_str line)
 
 /* --- samples --- */
 
-/* The command as a frame: blanks would read as the end of a name in folded text. */
+/* The command as a frame: blanks are replaced, because in folded text they end a name. */
 static sf_str perf_script_root_name(struct script *s, sf_str comm)
 {
     char *to;
@@ -468,13 +468,13 @@ static bool perf_script_open_sample(struct script *s, sf_str line)
     rest = h.rest;
     if (sf_text_word(&rest, &word) && perf_script_is_hex(word) &&
         perf_script_frame_of(h.rest, &f) && f.module.len) {
-        perf_script_add_frame(s, &f); /* no call graph: the whole sample is this line */
+        perf_script_add_frame(s, &f); /* no call graph: the sample consists of this line */
         perf_script_close_sample(s);
     }
     return true;
 }
 
-/* Source lines have two blanks before them, frames a tab or many. */
+/* Source lines are indented by two blanks, frames by a tab or many blanks. */
 static bool perf_script_is_source(sf_str line)
 {
     return line.len > 2 && sf_str_starts(line, SF_STR("  ")) && !sf_text_is_blank(line.p[2]);
@@ -485,8 +485,7 @@ static void perf_script_take_line(struct script *s, sf_str line)
     struct frame f;
     bool is_indented = sf_text_is_blank(line.p[0]);
     if (sf_str_find(line, SF_STR(": PERF_RECORD_"), &(size_t){0})) {
-        perf_script_close_sample(
-            s); /* what --show-mmap-events and the like tell beside the samples */
+        perf_script_close_sample(s); /* other output, such as that of --show-mmap-events */
         return;
     }
     if (s->is_open && is_indented) {
@@ -522,7 +521,7 @@ static enum sf_err perf_script_decode(struct sf_profile_build *b, sf_str bytes)
     struct script *s = sf_profile_new(b, 1, sizeof(*s));
     sf_str rest = bytes, line;
     if (!s)
-        return SF_OK; /* finish() reports it */
+        return SF_OK; /* finish() reports the error */
     s->b = s->events.b = b;
     while (sf_profile_build_ok(b) && sf_str_split_next(&rest, '\n', &line)) {
         s->n_line++;
@@ -540,7 +539,7 @@ static enum sf_err perf_script_decode(struct sf_profile_build *b, sf_str bytes)
     return SF_OK;
 }
 
-/* The first sample within the first lines, with a frame or with nothing below it. */
+/* Whether the first lines contain a sample, with a frame or without any. */
 static bool is_perf_script(sf_str bytes)
 {
     sf_str rest = sf_str_part(bytes, 0, 256 * 1024), line;

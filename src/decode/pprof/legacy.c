@@ -42,8 +42,8 @@ bool sf_legacy_hex(sf_str text, uint64_t *out)
     return true;
 }
 
-/* "start-end r-xp off dev inode file", "start-end: file" or "start-end file". Only code is looked
- * up. */
+/* "start-end r-xp off dev inode file", "start-end: file" or "start-end file". Only executable
+ * ranges are kept. */
 static bool take_range(struct sf_legacy *l, sf_str line)
 {
     struct range r = {0}, *to;

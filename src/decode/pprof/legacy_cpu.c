@@ -4,11 +4,10 @@
  *     { count, depth, depth addresses }*
  *     0, 1, 0
  *
- * and behind it /proc/self/maps as text, or Java's addresses with names. The leaf is where the
- * program was; the others are where calls return to. A second address that is the leaf's own again
- * comes from the signal's frame and is left out, and so is the C library's function that returns
- * from a signal: the second address of practically all stacks. A caller that all stacks share lies
- * in the program, and stays. */
+ * and after it /proc/self/maps as text, or Java's addresses with names. The leaf is the current
+ * instruction; the others are return addresses. A second address equal to the leaf comes from the
+ * signal frame and is left out, and so is libc's function that returns from a signal: the second
+ * address of nearly all stacks. A caller that all stacks share is in the program, and is kept. */
 #include <inttypes.h>
 
 #include "base/limits.h"
@@ -17,7 +16,7 @@
 
 enum {
     HEADER_WORDS = 5,
-    FEW_STACKS = 32 /* one in so many may differ from the others; fewer prove nothing */
+    FEW_STACKS = 32 /* one in so many may differ from the others; fewer stacks are no evidence */
 };
 
 struct words {
@@ -54,7 +53,7 @@ static bool legacy_cpu_find_words(sf_str bytes, struct words *out)
     return false;
 }
 
-/* Where the samples end: behind "0, 1, 0". False: they do not. */
+/* The end of the samples, after "0, 1, 0". False: they do not end. */
 static bool find_end(const struct words *w, size_t *out)
 {
     size_t at = HEADER_WORDS;
@@ -85,9 +84,9 @@ static bool has_trampoline(sf_str file)
            sf_str_starts(name, SF_STR("[vdso]"));
 }
 
-/* The second address of practically all stacks, when code that returns from signals lies there, or
- * it is not known what does; 0: none. What more than half of them share is left at the end of a
- * count that goes up for itself and down for any other. */
+/* The second address of nearly all stacks, if it is code that returns from signals, or unknown; 0:
+ * none. The majority value is found by a counter that is incremented for the candidate and
+ * decremented for any other value. */
 static uint64_t find_trampoline(const struct sf_legacy *l, const struct words *w, size_t end)
 {
     uint64_t found = 0, lead = 0, n = 0, n_found = 0;

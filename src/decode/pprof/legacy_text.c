@@ -7,9 +7,9 @@
  *     goroutine profile: total 7                               count @ addresses
  *     --- threadz 1 ---       --- Thread 7f (name: main/12) stack: ---, then addresses
  *
- * and behind the samples a memory map. Go writes the names of a stack below it, in lines that begin
- * with "#"; they are used instead of the addresses. Sampled heaps are scaled up to what was
- * probably allocated, each bucket by its average size. */
+ * and after the samples a memory map. Go writes the names of a stack below it, in lines that begin
+ * with "#"; they are used instead of the addresses. Sampled heaps are scaled up to estimate what
+ * was allocated, each bucket by its average size. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -25,12 +25,12 @@ struct reader {
     struct sf_legacy l;
     enum kind kind;
     bool has_alloc;
-    double rate; /* of a sampled heap; 0: not sampled */
+    double rate; /* sampling rate of a heap; 0: not sampled */
     double period, cycles_per_ns, unit_ns;
     int64_t duration_ns;
-    sf_str type; /* of a count: "goroutine" */
+    sf_str type; /* of a count: "goroutine", for example */
     int64_t values[SF_LEGACY_TYPES];
-    sf_str addrs; /* of the sample that waits for names below it */
+    sf_str addrs; /* addresses of the sample whose names may follow */
     bool is_open, has_names;
     sf_str thread_name;
     uint64_t thread, n_line;
@@ -38,7 +38,7 @@ struct reader {
 
 /* --- headers --- */
 
-/* Numbers between anything else: "1: 2 [3: 4] @". */
+/* Reads numbers separated by any other characters: "1: 2 [3: 4] @". */
 static unsigned legacy_text_read_numbers(sf_str text, uint64_t *out, unsigned n)
 {
     unsigned found = 0;
@@ -70,7 +70,7 @@ static bool read_heap_header(struct reader *r, sf_str line)
     r->has_alloc = n[0] != n[2] || n[1] != n[3];
     if (sf_str_eq(name, SF_STR("heap_v2")) || sf_str_eq(name, SF_STR("heapz_v2")))
         r->rate = (double)rate;
-    else if (sf_str_eq(name, SF_STR("heap"))) /* of Go, which writes twice its rate */
+    else if (sf_str_eq(name, SF_STR("heap"))) /* written by Go, which gives twice its rate */
         r->rate = (double)(rate / 2);
     return sf_str_starts(name, SF_STR("heap")) || sf_str_starts(name, SF_STR("growth")) ||
            sf_str_starts(name, SF_STR("fragmentation"));
@@ -141,7 +141,7 @@ static void legacy_text_open_types(struct reader *r)
 
 /* --- samples --- */
 
-/* Of a sampled bucket: what was probably there. */
+/* Estimates the totals of a sampled bucket. */
 static void legacy_text_scale(const struct reader *r, int64_t *n, int64_t *bytes)
 {
     double factor;
@@ -290,7 +290,7 @@ static void legacy_text_take_thread(struct reader *r, sf_str line)
     r->values[0] = 1;
     r->thread = 0;
     r->thread_name = SF_STR_NONE;
-    r->has_names = true; /* its addresses are pushed as they come */
+    r->has_names = true; /* its addresses are added as they are read */
     if (!sf_str_find(line, SF_STR("(name: "), &open) || !sf_str_find_char(line, ')', &end) ||
         end < open)
         return;
@@ -341,7 +341,7 @@ static void legacy_text_take_line(struct reader *r, sf_str line)
     }
     legacy_text_close_sample(r);
     if (!r->l.n_types)
-        legacy_text_open_types(r); /* behind the attributes */
+        legacy_text_open_types(r); /* after the attributes */
     if (!legacy_text_take_values(r, sf_str_part(line, 0, at))) {
         sf_profile_build_drop(r->b, &r->b->drops.n_samples,
                               "legacy profile: line %" PRIu64 " has no usable values", r->n_line);
@@ -351,8 +351,8 @@ static void legacy_text_take_line(struct reader *r, sf_str line)
     r->is_open = true;
 }
 
-/* Where the memory map begins: what is before it are samples. Java's addresses with names stand
- * behind the samples without a heading, indented. */
+/* The start of the memory map; the samples are before it. Java's addresses with names follow the
+ * samples without a heading, indented. */
 static sf_str find_map(const struct reader *r, sf_str bytes, sf_str *out_map)
 {
     static const sf_str marks[] = {SF_STR("MAPPED_LIBRARIES:"), SF_STR("--- Memory map: ---")};
@@ -405,7 +405,7 @@ static enum sf_err legacy_text_decode(struct sf_profile_build *b, sf_str bytes)
     return SF_OK;
 }
 
-/* Its first line that says something. */
+/* Examines the first line that is not empty. */
 static bool legacy_text_is_text(sf_str bytes)
 {
     struct reader r = {0};

@@ -1,13 +1,14 @@
-/* pprof: one protobuf message, everything in it by number.
+/* pprof: one protobuf message, in which elements refer to each other by number.
  *
  * The order of fields is free (the Go runtime writes its strings last, others between the samples),
- * so the top level is walked once per kind of thing: counts and scalars, strings, functions and
- * mappings, locations, samples. Stepping over a message is two numbers, which is cheaper than
- * remembering where they all were.
+ * so the top level is walked once per kind of element: counts and scalars, strings, functions and
+ * mappings, locations, samples. Skipping a message is cheaper than remembering the positions of
+ * all.
  *
- * Element-wise mistakes are common in the wild (a location that is not there, a wrong number of
- * values) and cost the frame or the sample; a broken message costs the profile. Two profiles one
- * behind the other are one valid message with colliding ids: the repeated time gives them away. */
+ * Errors of single elements are common in practice (a missing location, a wrong number of values):
+ * then the frame or the sample is dropped; with a malformed message the whole profile. Two
+ * concatenated profiles are one valid message with colliding ids: they are recognised by the
+ * repeated time. */
 #include "decode/pprof/pprof.h"
 #include "base/time_unit.h"
 
@@ -101,7 +102,7 @@ static void pprof_read_strings(struct sf_pprof *p)
     }
 }
 
-/* An estimate that was exported stays one where it is read again. */
+/* An exported estimate is still an estimate when it is read again. */
 static void read_comments(struct sf_pprof *p)
 {
     struct sf_pb pb = sf_pprof_top(p);
@@ -119,8 +120,8 @@ static void read_comments(struct sf_pprof *p)
     }
 }
 
-/* Old clients of Python and Ruby wrote microseconds where nanoseconds belong, which lands in 1970.
- */
+/* Old clients of Python and Ruby wrote microseconds instead of nanoseconds, which gives a time in
+ * 1970. */
 static void fix_times(struct sf_pprof *p)
 {
     const int64_t year = 365 * SF_NS_PER_DAY;
@@ -135,9 +136,9 @@ static void fix_times(struct sf_pprof *p)
         p->duration_ns = 0;
 }
 
-/* The two libraries that write pprof in Node stamp the moment of serialising: the end. They are
- * recognised by the name of their sample type ("sample", where others say "samples"). An upload
- * that says from when until when it is decides by itself. */
+/* The two libraries that write pprof in Node use the time of serialisation: the end. They are
+ * recognised by the name of their sample type ("sample" instead of "samples"). If the upload gives
+ * its time range, that is used instead. */
 static void fix_end(struct sf_pprof *p)
 {
     const struct sf_profile_hint *hint = p->b->hint;
@@ -161,8 +162,8 @@ static bool is_event_count(const struct sf_pprof *p, uint32_t t)
             sf_str_eq(name, SF_STR("contentions")));
 }
 
-/* "samples, count" alone with a period of time says CPU time in two numbers; people and clients ask
- * for it as one. */
+/* A single type "samples, count" with a period in time means CPU time; it is also added as such,
+ * because clients query CPU time. */
 static void derive_time(struct sf_pprof *p, struct sf_profile_what what)
 {
     int64_t unit_ns = sf_profile_type_unit_ns(p->period_unit);
@@ -212,14 +213,14 @@ static void pprof_name_types(struct sf_pprof *p)
                              sf_profile_type_is_total(p->type_names[t]),
         };
         if (p->is_before)
-            continue; /* the later one's are used */
+            continue; /* already defined by the later dump */
         p->whats[t] = sf_profile_build_what(b, &what, p->n_types == 1);
         if (t == 0)
             derive_time(p, what);
     }
 }
 
-/* Behind the counts. */
+/* To be called after the counts were read. */
 static enum sf_err read_content(struct sf_pprof *p)
 {
     enum sf_err err;
@@ -262,7 +263,7 @@ static struct sf_pprof *pprof_new_reader(struct sf_profile_build *b, sf_str byte
     return p;
 }
 
-/* Where the later one has each sample type of `p`. */
+/* Finds each sample type of `p` in the later dump. */
 static void match_types(struct sf_pprof *p, const struct sf_pprof *after)
 {
     for (uint32_t t = 0; t < p->n_types; t++) {
@@ -275,7 +276,7 @@ static void match_types(struct sf_pprof *p, const struct sf_pprof *after)
     }
 }
 
-/* What happened between two dumps of one process; `after` has its head. */
+/* The differences between two dumps of one process; the head of `after` is used. */
 static enum sf_err decode_pair(struct sf_profile_build *b, struct sf_pprof *after)
 {
     struct sf_pprof_delta delta;
@@ -283,7 +284,7 @@ static enum sf_err decode_pair(struct sf_profile_build *b, struct sf_pprof *afte
     enum sf_err err;
 
     if (!before)
-        return SF_OK; /* finish() reports it */
+        return SF_OK; /* finish() reports the error */
     sf_pprof_delta_init(&delta, b);
     after->delta = before->delta = &delta;
     before->is_before = true;
@@ -295,7 +296,7 @@ static enum sf_err decode_pair(struct sf_profile_build *b, struct sf_pprof *afte
     if (before->time_ns > 0 && after->time_ns > before->time_ns) {
         after->duration_ns = after->time_ns - before->time_ns;
         if (b->hint->is_scrape)
-            after->time_ns = before->time_ns; /* it happened between the two */
+            after->time_ns = before->time_ns; /* the changes happened between the two dumps */
     }
     pprof_read_names(after);
     if (b->is_full)
@@ -322,7 +323,7 @@ static enum sf_err pprof_decode(struct sf_profile_build *b, sf_str bytes)
     enum sf_err err;
     p = pprof_new_reader(b, bytes);
     if (!p)
-        return SF_OK; /* finish() reports it */
+        return SF_OK; /* finish() reports the error */
     err = pprof_read_head(p);
     if (err)
         return err;
@@ -333,8 +334,8 @@ static enum sf_err pprof_decode(struct sf_profile_build *b, sf_str bytes)
     return b->is_full ? SF_OK : read_content(p);
 }
 
-/* All of it is what a pprof has, and the first string is the empty one, which puts a zero into it:
- * no text, JSON or file with a magic number is that. */
+/* True if all top-level fields are those of a pprof and the first string is empty, which gives a
+ * zero byte: no text, JSON or file with a magic number has that. */
 bool sf_pprof_is_whole(sf_str bytes)
 {
     struct sf_pb pb = sf_pb_init(sf_str_bytes(bytes));
@@ -377,7 +378,7 @@ static bool is_pprof(sf_str bytes)
         has_string |= pb.tag == SF_PB_TAG(6, SF_PB_LEN);
         sf_pb_skip(&pb);
     }
-    /* Cut off at the end it is still one, and worth a sentence that says where. */
+    /* A truncated one is accepted too, so that the error says where it ends. */
     return has_type && has_string && (sf_pb_ok(&pb) || pb.fault_off > bytes.len / 2);
 }
 

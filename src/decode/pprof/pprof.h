@@ -26,26 +26,26 @@ struct sf_pprof {
 
     struct sf_id_map mappings, functions, locations;
     sf_str *mapping_files;     /* beside mappings */
-    uint64_t *mapping_bias;    /* what to subtract from an address, beside mappings */
-    enum sf_frame_kind *kinds; /* beside functions */
-    bool has_function_ids;     /* false: .NET's old client, which numbered none */
+    uint64_t *mapping_bias;    /* for each mapping: what to subtract from an address */
+    enum sf_frame_kind *kinds; /* for each function */
+    bool has_function_ids;     /* false: written by .NET's old client, which gives no ids */
     enum sf_frame_kind spy_kind;
 
     uint32_t whats[SF_LIMIT_SAMPLE_TYPES];
-    uint32_t derived; /* CPU time of a profile that only counts, or SF_NONE */
+    uint32_t derived; /* index of the derived CPU time type, or SF_NONE */
     int64_t derived_ns;
-    uint32_t count_type;          /* the one that counts events, or SF_NONE */
-    struct sf_profile_list stack; /* of the sample at hand */
-    /* What was found out for samples before: which types are times, roles of labels by the number
-     * of their key, and series of the last set of labels, of which the empty one is the first. */
+    uint32_t count_type;          /* index of the type that counts events, or SF_NONE */
+    struct sf_profile_list stack; /* of the current sample */
+    /* Caches: which types are times, roles of labels by the index of their key, and series of the
+     * last set of labels (initially the empty one). */
     bool is_time[SF_LIMIT_SAMPLE_TYPES];
     struct {
         int64_t key;
         enum sf_label_role role;
     } roles[SF_PPROF_ROLES];
     uint32_t bare_set, last_set, last_series[SF_LIMIT_SAMPLE_TYPES];
-    /* Of a pair: where sums since process start go instead (NULL: no pair), the later one's place
-     * of each sample type, and whether this is the earlier one. */
+    /* For a pair of dumps: where cumulative values are collected (NULL: no pair), the index of each
+     * sample type in the later dump, and whether this is the earlier one. */
     struct sf_pprof_delta *delta;
     uint32_t delta_types[SF_LIMIT_SAMPLE_TYPES];
     bool is_before;
@@ -56,12 +56,13 @@ static inline struct sf_pb sf_pprof_top(const struct sf_pprof *p)
 {
     return sf_pb_init(p->body);
 }
-/* Is it a pprof for sure, without a byte that no pprof has at its top level? */
+/* Whether it certainly is a pprof: its top level has no other fields. */
 bool sf_pprof_is_whole(sf_str bytes);
-/* String number `at`; one out of range is counted and becomes "(unknown)". */
+/* String number `at`; if out of range, it is counted and "(unknown)" is returned. */
 sf_str sf_pprof_str(struct sf_pprof *p, int64_t at, uint64_t *counter, const char *what);
 
-/* After the strings; each says what is broken. A full arena is left for the end. */
+/* To be called after the strings; each reports what is malformed. A full arena is reported at the
+ * end. */
 enum sf_err sf_pprof_tables_read_functions(struct sf_pprof *p); /* and mappings */
 enum sf_err sf_pprof_tables_read_locations(struct sf_pprof *p);
 enum sf_err sf_pprof_samples_read(struct sf_pprof *p);

@@ -51,15 +51,15 @@ void sf_pprof_delta_add(struct sf_pprof_delta *d, const struct sf_pprof_delta_ke
     }
 }
 
-/* Totals of one process never shrink, but for times: those are made of a clock's ticks, whose rate
- * is measured again and again. */
+/* Totals of one process never decrease, except for times: those are computed from clock ticks,
+ * whose rate is measured again and again. */
 static bool has_shrunk(const struct sum *s)
 {
     return s->after < s->before - s->before / 32;
 }
 
-/* Was this another process? Of a scrape one total that shrank reports it. An upload may mix several
- * processes, so that most of them must say it. */
+/* Whether the later dump is from a new process. In a scrape, one total that decreased shows it. An
+ * upload may contain several processes, so most totals must have decreased. */
 static bool is_restart(const struct sf_pprof_delta *d)
 {
     const struct sum *sums = d->sums.items;
@@ -77,7 +77,7 @@ void sf_pprof_delta_finish(struct sf_pprof_delta *d, const uint32_t *whats)
         struct sum *s = &sums[i];
         bool is_new = has_restarted || (!is_scrape && s->after < s->before);
         if (s->after == 0 || (is_scrape && !is_new && s->after <= s->before))
-            continue; /* gone with the old process, or nothing happened */
+            continue; /* not in the new process, or unchanged */
         s->sample.stack = s->key.stack;
         s->sample.series = sf_profile_build_series(d->b, s->key.set, whats[s->key.type]);
         if (is_new || __builtin_sub_overflow(s->after, s->before, &s->sample.value))

@@ -1,4 +1,4 @@
-/* Samples of a pprof, and what their labels say. */
+/* Samples of a pprof and their labels. */
 #include <inttypes.h>
 
 #include "base/key.h"
@@ -11,14 +11,15 @@ struct sample_read {
     struct sf_label labels[SF_LIMIT_SAMPLE_LABELS];
     uint32_t n_labels;
     struct sf_profile_ids ids;
-    uint64_t nums; /* hash of the numeric labels: buckets of equal stacks differ in them */
+    uint64_t nums; /* hash of the numeric labels: equal stacks may differ in them */
 };
 
-/* Samples have the same few keys. */
+/* The role of a key, cached: samples use the same few keys. */
 static enum sf_label_role pprof_samples_role_of(struct sf_pprof *p, int64_t key_at, sf_str key)
 {
     size_t at = (uint64_t)key_at % SF_PPROF_ROLES;
-    if (p->roles[at].key != key_at) { /* string 0 is not a key, so none is there before */
+    if (p->roles[at].key != key_at) { /* string 0 is never a key, so an empty entry does not
+                                       * match */
         p->roles[at].key = key_at;
         p->roles[at].role = sf_profile_label_role(key);
     }
@@ -70,7 +71,7 @@ static void push_location(struct sf_pprof *p, uint64_t id)
     }
     place = p->locations.places[at];
     if (place == SF_NONE)
-        return; /* neither name nor address: nothing is lost */
+        return; /* neither name nor address: the frame can be dropped */
     to = sf_profile_list_more(p->b, &p->stack, sizeof(*to));
     if (!to)
         return;
@@ -80,8 +81,8 @@ static void push_location(struct sf_pprof *p, uint64_t id)
 
 enum { QUICK_RUN = 1 << 16 };
 
-/* The same for a run of ids that are 1, 2, 3, ...: a number takes a byte at least, so that room is
- * requested once. */
+/* The same for a list when ids are 1, 2, 3, ...: each takes at least a byte, so the space is
+ * reserved once. */
 static void push_locations(struct sf_pprof *p, struct sf_pb *run)
 {
     const uint32_t *places = p->locations.places;
@@ -96,13 +97,13 @@ static void push_locations(struct sf_pprof *p, struct sf_pb *run)
     }
     to = (uint32_t *)p->stack.items + p->stack.n;
     while (sf_pb_run_varint(run, &id)) {
-        if (id - 1 >= n_known) { /* 0 wraps to the far end */
+        if (id - 1 >= n_known) { /* id 0 wraps around to a large number */
             sf_profile_build_drop(p->b, &p->b->drops.n_frames,
                                   "pprof: location %" PRIu64 " is not in the profile", id);
             continue;
         }
         *to = places[id - 1];
-        to += *to != SF_NONE; /* neither name nor address: nothing is lost */
+        to += *to != SF_NONE; /* neither name nor address: the frame can be dropped */
     }
     p->stack.n = (uint32_t)(to - (uint32_t *)p->stack.items);
 }
@@ -143,7 +144,7 @@ static uint32_t pprof_samples_clamp_count(int64_t n)
     return n < 1 ? 1 : n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
 }
 
-/* Events behind value `t` of a sample. */
+/* Number of events for value `t` of a sample. */
 static uint32_t pprof_samples_count_of(const struct sf_pprof *p, const struct sample_read *s,
                                        uint32_t t)
 {
@@ -155,8 +156,8 @@ static uint32_t pprof_samples_count_of(const struct sf_pprof *p, const struct sa
     return 1;
 }
 
-/* Of a pair only sums since process start are subtracted; gauges are the later one's. True: it is
- * taken care of. */
+/* Of a pair only cumulative values are subtracted; gauges are taken from the later dump. True: the
+ * sample was handled. */
 static bool add_to_delta(struct sf_pprof *p, const struct sample_read *s, uint32_t set, uint32_t t,
                          const struct sf_sample *sample)
 {
@@ -190,7 +191,7 @@ static bool pprof_samples_is_wanted(const struct sf_pprof *p, uint32_t t)
            sf_profile_type_is_total(p->type_names[t]) == (part == SF_PROFILE_TOTALS);
 }
 
-/* Most samples have no labels of their own, or those of the one before. */
+/* Most samples have no labels, or those of the previous one. */
 static uint32_t pprof_samples_set_of(struct sf_pprof *p, const struct sample_read *s)
 {
     if (s->n_labels)

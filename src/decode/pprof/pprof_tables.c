@@ -32,7 +32,7 @@ static void pprof_tables_read_mapping(struct sf_pprof *p, struct sf_pb *pb)
     sf_id_map_add(&p->mappings, id, sf_profile_build_mapping(p->b, &m));
 }
 
-/* Python's and Ruby's agents put the file in front of the name, as their flame graphs show it. */
+/* Python's and Ruby's agents put the file before the name, for their flame graphs. */
 static sf_str name_with_file(struct sf_pprof *p, sf_str file, sf_str name)
 {
     sf_str spy = p->b->hint->spy, out = name;
@@ -46,8 +46,8 @@ static sf_str name_with_file(struct sf_pprof *p, sf_str file, sf_str name)
     return out;
 }
 
-/* Go names the shapes of type arguments ("[go.shape.int]"), which are not in the source and split
- * one function into many. */
+/* Removes Go's shapes of type arguments ("[go.shape.int]"), which are not in the source and would
+ * split one function into many. */
 static sf_str name_without_shapes(struct sf_pprof *p, sf_str name)
 {
     sf_str mark = SF_STR("[go.shape."), out = name;
@@ -89,7 +89,7 @@ static void pprof_tables_read_function(struct sf_pprof *p, struct sf_pb *pb)
     if (!f.name.len)
         f.name = f.system_name;
     if (sf_str_eq(f.system_name, f.name))
-        f.system_name = SF_STR_NONE; /* most writers say it twice */
+        f.system_name = SF_STR_NONE; /* most writers give the same name twice */
     f.name = name_without_shapes(p, name_with_file(p, f.file, f.name));
     f.start_line = start_line > 0 && start_line <= UINT32_MAX ? (uint32_t)start_line : 0;
     p->kinds[p->functions.n] = sf_frame_kind_of_file(f.file, SF_STR_NONE);
@@ -121,7 +121,7 @@ enum sf_err sf_pprof_tables_read_functions(struct sf_pprof *p)
     return sf_pb_why(&pb, "pprof", b->why);
 }
 
-/* The line at hand. False: it names no function. */
+/* Reads the current line. False: it has no function. */
 static bool pprof_tables_read_line(struct sf_pprof *p, struct sf_pb *pb, uint32_t at_location,
                                    struct sf_line *out, enum sf_frame_kind *out_kind)
 {
@@ -150,8 +150,8 @@ static bool pprof_tables_read_line(struct sf_pprof *p, struct sf_pb *pb, uint32_
         return false;
     }
     if (((const struct sf_function *)p->b->functions.items)[p->functions.places[at]].name.len == 0)
-        return false; /* Go's list of threads has such: it says nothing */
-    /* One library packs the column above the line. */
+        return false; /* Go's list of threads has empty names: ignored */
+    /* One library stores the column in the upper bits of the line. */
     *out = (struct sf_line){p->functions.places[at],
                             line < 0 ? 0 : (uint32_t)((uint64_t)line & UINT32_MAX)};
     *out_kind = p->kinds[at];
@@ -185,7 +185,7 @@ static void read_location(struct sf_pprof *p, struct sf_pb *pb, struct sf_line *
     if (!sf_pb_join(pb, &msg))
         return;
     if (l.addr == UINT64_MAX)
-        l.addr = 0; /* Go's word for none */
+        l.addr = 0; /* Go's value for "none" */
     if (mapping)
         at_mapping = sf_id_map_find(&p->mappings, mapping);
     if (at_mapping != SF_NONE) {

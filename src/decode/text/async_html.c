@@ -6,15 +6,15 @@
  *     f(level, left, width, type, index)                  names in a list "cpool"
  *     f(key, level, left, width)  u(key, width)  n(key, width)    since 3.0
  *
- * where u is a frame above the last one, n one beside it, a width that is left out is the last one,
+ * where u is a frame above the last one, n one beside it, an omitted width is that of the last one,
  * and a key is an index and 3 bits of type. In the list each name but the first begins with one
- * character that says how many characters it shares with the one before. A call tree is nested HTML
- * lists, each item with its share and its own samples. What a bar has more than those on top of it
- * is its own.
+ * character that gives the number of characters it shares with the previous one. A call tree is
+ * nested HTML lists, each item with its share and its self samples. The self value of a bar is its
+ * width minus those of its children.
  *
- * A reversed tree begins with the leaves, below which are their callers, and says how many samples
- * go through an item, not how many are its own. What an item has more than those below it are the
- * samples whose outermost frame it is, so the way to it, read backwards, is their whole stack. */
+ * A reversed tree begins with the leaves, with their callers below, and gives the number of samples
+ * that pass through an item. An item's number minus those below it is the number of samples whose
+ * outermost frame it is, so the path to it, read backwards, is their whole stack. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -26,14 +26,14 @@
 #include "decode/text/stack_text.h"
 
 struct bar {
-    int64_t width, inner; /* inner: of those on top of it */
+    int64_t width, inner; /* inner: sum of its children */
 };
 
 struct reader {
     struct sf_profile_build *b;
     struct sf_stack_text text;
     struct sf_profile_list names; /* of sf_str */
-    struct sf_profile_list bars;  /* open ones, by level */
+    struct sf_profile_list bars;  /* open bars, by level */
     struct sf_profile_list path, turned;
     bool is_reversed;
     int64_t level, width; /* of the last one */
@@ -44,7 +44,7 @@ struct reader {
 
 /* --- names --- */
 
-/* 'a\'b' at the start of *rest; false: there is none. */
+/* Reads 'a\'b' at the start of *rest; false: not there. */
 static bool async_html_take_quoted(struct reader *r, sf_str *rest, sf_str *out)
 {
     size_t at = 1, len = 0;
@@ -69,7 +69,7 @@ static bool async_html_take_quoted(struct reader *r, sf_str *rest, sf_str *out)
     return true;
 }
 
-/* Behind as many characters (of UTF-16, which is what JavaScript counts) as `n`. */
+/* Length of the first `n` characters (UTF-16 units, which JavaScript counts). */
 static size_t async_html_prefix_len(sf_str s, uint32_t n)
 {
     size_t at = 0;
@@ -120,7 +120,7 @@ static void async_html_read_names(struct reader *r, sf_str text)
 static void close_bars(struct reader *r, uint32_t level)
 {
     const struct bar *bars = r->bars.items;
-    const uint32_t *path = r->path.items; /* beside them, with "all" at its root */
+    const uint32_t *path = r->path.items; /* location of each open bar, with "all" at its root */
     while (r->bars.n > level && sf_profile_build_ok(r->b)) {
         const struct bar *top = &bars[r->bars.n - 1];
         if (top->width > top->inner && r->path.n > 1)
@@ -220,7 +220,7 @@ static void take_call(struct reader *r, sf_str line)
 
 /* --- the call tree --- */
 
-/* The last number in the text, which may have commas for thousands. */
+/* The last number in the text, which may have thousands separators. */
 static bool last_number(sf_str text, int64_t *out)
 {
     size_t end = text.len, at;
@@ -239,7 +239,7 @@ static bool last_number(sf_str text, int64_t *out)
     return end > at;
 }
 
-/* Of a reversed tree: `path` is leaf first. */
+/* For a reversed tree: `path` is leaf first. */
 static void close_items(struct reader *r, uint32_t level)
 {
     const struct bar *bars = r->bars.items;
@@ -319,7 +319,7 @@ static void take_item(struct reader *r, sf_str line, uint32_t level)
         sf_stack_text_add_path(&r->text, r->path.items, r->path.n, self);
 }
 
-/* Lists nest as frames do. */
+/* Lists are nested as frames are. */
 static void read_tree(struct reader *r, sf_str text)
 {
     uint32_t level = 0;

@@ -31,7 +31,7 @@ struct reader {
     uint64_t n_line;
 };
 
-/* What the numbers are: nanoseconds, bytes, or events by their name. */
+/* The unit of the numbers: nanoseconds, bytes, or events by their name. */
 static void async_text_open_types(struct reader *r, sf_str unit)
 {
     struct sf_profile_what what = {0};

@@ -2,10 +2,10 @@
  *
  *     P42;T0x7f12;app.py:main:3;app.py:work:17 100
  *
- * a process, a thread (which may have an interpreter's number in front, "T0:1a"), frames from the
+ * a process, a thread (which may be preceded by an interpreter's number, "T0:1a"), frames from the
  * root as file, function and line, and a number: microseconds, or bytes in memory mode. In full
- * mode it is three: microseconds, whether the thread was idle, and bytes, which are negative when
- * memory was returned. */
+ * mode there are three: microseconds, whether the thread was idle, and bytes, which are negative
+ * when memory was freed. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -97,7 +97,8 @@ void sf_austin_add(struct sf_austin *a, const struct sf_austin_value *v)
 
 /* --- the text --- */
 
-/* "file:function:line", of newer versions with three more numbers; ":GC:" and such have no file. */
+/* "file:function:line", in newer versions with three more numbers; ":GC:" and similar have no
+ * file. */
 static void austin_take_frame(struct sf_austin *a, sf_str text)
 {
     sf_str head;
@@ -121,7 +122,7 @@ static void austin_take_frame(struct sf_austin *a, sf_str text)
         sf_austin_frame(a, SF_STR_NONE, sf_str_part(text, 1, text.len - 2), 0);
     else if (!at)
         sf_austin_frame(a, SF_STR_NONE, head, 0);
-    else /* a file's name may hold colons, a function's does not */
+    else /* a file's name may contain colons, a function's does not */
         sf_austin_frame(a, sf_str_part(head, 0, at - 1), sf_str_from_at(head, at),
                         line < INT32_MAX ? (uint32_t)line : 0);
 }
@@ -130,7 +131,7 @@ static uint64_t austin_thread_of(sf_str text)
 {
     uint64_t v = 0;
     size_t colon;
-    if (sf_str_find_char(text, ':', &colon)) /* the interpreter's number */
+    if (sf_str_find_char(text, ':', &colon)) /* skip the interpreter's number */
         text = sf_str_from_at(text, colon + 1);
     if (sf_str_to_u64(text, &v))
         return v;

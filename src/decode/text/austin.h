@@ -22,8 +22,8 @@ struct sf_austin_value {
 };
 
 void sf_austin_init(struct sf_austin *a, struct sf_profile_build *b);
-/* A line of its header, "mode" of which decides what the numbers are. */
+/* A line of its header; "mode" decides what the numbers are. */
 void sf_austin_metadata(struct sf_austin *a, sf_str key, sf_str val);
 void sf_austin_frame(struct sf_austin *a, sf_str file, sf_str function, uint32_t line);
-/* The path with its values, and empties it. */
+/* Adds the path with its values, and empties it. */
 void sf_austin_add(struct sf_austin *a, const struct sf_austin_value *v);

@@ -2,5 +2,5 @@
 #pragma once
 #include "decode/profile_build.h"
 
-/* With "&lt;" and its like as the characters they represent; `s` itself when it has none. */
+/* Decodes "&lt;" and similar; `s` itself when it has none. */
 sf_str sf_entities_decode(struct sf_profile_build *b, sf_str s);

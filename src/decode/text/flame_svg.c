@@ -2,9 +2,10 @@
  *
  *     <g><title>work (12 samples, 40.00%)</title><rect x="10.0" y="33" width="90.1" .../>
  *
- * The one that is widest is the root; rows go up or down from it. A frame's caller is the rectangle
- * of the row before that holds its left edge. What a frame has more than those it called is its
- * own. Frames that were too narrow to draw are missing: their samples count for their callers. */
+ * The widest one is the root; rows go up or down from it. A frame's caller is the rectangle of the
+ * previous row that contains its left edge. The self value of a frame is its value minus those of
+ * its children. Frames that were too narrow to draw are missing: their samples count for their
+ * callers. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -15,7 +16,7 @@
 
 struct box {
     double x, width;
-    int64_t row; /* as drawn; then from the root */
+    int64_t row; /* as drawn; later the distance from the root */
     int64_t count, inner;
     uint32_t location, order;
 };
@@ -42,7 +43,8 @@ static bool attribute(sf_str tag, sf_str name, double *out)
     return sf_str_to_f64(val, out) && *out >= 0 && *out < 1e15;
 }
 
-/* "work (a.py:3) (1,234 samples, 40.00%)": cuts the last parentheses off and reads their number. */
+/* "work (a.py:3) (1,234 samples, 40.00%)": removes the last parentheses and reads the number in
+ * them. */
 static bool take_title(struct reader *r, sf_str title, struct box *out)
 {
     size_t open = title.len, at;
@@ -114,7 +116,7 @@ static int flame_svg_by_row(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Callers: both rows are sorted, so each is walked once. */
+/* Finds callers: both rows are sorted, so each is walked once. */
 static void link_rows(struct reader *r, struct sf_link_tree *t)
 {
     struct box *boxes = r->boxes.items;
@@ -152,7 +154,7 @@ static enum sf_err flame_svg_decode(struct sf_profile_build *b, sf_str bytes)
         top = boxes[i].row < top ? boxes[i].row : top;
         bottom = boxes[i].row > bottom ? boxes[i].row : bottom;
     }
-    for (uint32_t i = 0; i < r.boxes.n; i++) { /* of several the outermost */
+    for (uint32_t i = 0; i < r.boxes.n; i++) { /* of several, the outermost one */
         bool is_edge = boxes[i].row == top || boxes[i].row == bottom;
         if (is_edge && boxes[i].width > widest) {
             widest = boxes[i].width;

@@ -1,9 +1,9 @@
-/* Folded text: a stack per line, root first, and behind the last blank a count. "Lines" is the same
+/* Folded text: a stack per line, root first, and after the last blank a count. "Lines" is the same
  * without the count: each line is one sample.
  *
- * Frames may hold blanks, so only the last one counts; a count may have a fraction. Lines end with
- * LF or CRLF and may be longer than anybody expects. A line that says nothing usable is counted and
- * the rest is read. Windows shells write UTF-16, which is transcoded first. */
+ * Frames may contain blanks, so the count is after the last one; it may have a fraction. Lines end
+ * with LF or CRLF and may be very long. An unusable line is counted and the rest is read. Windows
+ * shells write UTF-16, which is converted first. */
 #include <math.h>
 
 #include "base/limits.h"
@@ -16,7 +16,7 @@ static uint32_t unit_at(const unsigned char *p, bool is_big)
     return is_big ? (uint32_t)(p[0] << 8 | p[1]) : (uint32_t)(p[1] << 8 | p[0]);
 }
 
-/* UTF-16 to UTF-8, halves of pairs that stand alone to U+FFFD. */
+/* UTF-16 to UTF-8; unpaired surrogates become U+FFFD. */
 static sf_str from_utf16(struct sf_profile_build *b, sf_str text, bool is_big)
 {
     const unsigned char *p = (const unsigned char *)text.p;
@@ -49,7 +49,7 @@ static sf_str plain_text(struct sf_profile_build *b, sf_str bytes)
     return sf_str_starts(bytes, SF_STR("\xef\xbb\xbf")) ? sf_str_from_at(bytes, 3) : bytes;
 }
 
-/* Cuts the count off. False: there is none. */
+/* Splits off the count. False: there is none. */
 static bool split_count(sf_str line, sf_str *stack, sf_str *count)
 {
     size_t at = line.len;
@@ -118,7 +118,7 @@ static enum sf_err decode_lines(struct sf_profile_build *b, sf_str bytes)
     return decode_text(b, bytes, false);
 }
 
-/* Text of which at least half the lines end in a count, judged by its beginning. */
+/* Text of which at least half of the first lines end in a count. */
 static bool is_folded(sf_str bytes)
 {
     sf_str rest, line, stack, count;
@@ -149,8 +149,8 @@ static bool is_folded(sf_str bytes)
     return n_good && n_good >= n_bad;
 }
 
-/* Text without counts, nearly all of whose lines have semicolons inside and none at the end (as
- * source code has). */
+/* Text without counts, in which nearly all lines contain semicolons but do not end in one (as
+ * source code does). */
 static bool is_lines(sf_str bytes)
 {
     sf_str rest = sf_str_part(bytes, 0, SF_LIMIT_LINE_LEN), line;

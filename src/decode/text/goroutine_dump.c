@@ -6,10 +6,10 @@
  *     created by main.main in goroutine 1
  *         /src/main.go:20 +0x3
  *
- * One stack each, leaf first, a function and below it its place. A goroutine counts one, under the
- * label `state` for what it waits for. Arguments are left out of names, and its creator is not one
- * of its frames. Lines before the first goroutine, and others that are none of these, are stepped
- * over: dumps stand in logs. */
+ * One stack each, leaf first: a function and below it its source line. Each goroutine counts as
+ * one, with the label `state` for what it waits for. Arguments are removed from names, and the
+ * creator is not one of its frames. Lines before the first goroutine, and others of another form,
+ * are skipped, because dumps may be part of logs. */
 #include <inttypes.h>
 
 #include "base/limits.h"
@@ -22,12 +22,11 @@ struct reader {
     struct sf_sample_sums sums;
     struct sf_profile_list frames; /* leaf first */
     uint32_t what, series;
-    sf_str name;             /* of a frame whose place comes next; empty: none */
-    bool is_open, is_behind; /* behind: the creator follows */
+    sf_str name;             /* name of a frame whose source line comes next; empty: none */
+    bool is_open, is_behind; /* is_behind: the creator follows */
 };
 
-/* "goroutine 18 [chan receive, 3 minutes]:", or with words of the runtime in front of the bracket.
- */
+/* "goroutine 18 [chan receive, 3 minutes]:"; there may be other words before the bracket. */
 static bool goroutine_dump_read_head(sf_str line, sf_str *out_state)
 {
     sf_str rest = line, word;
@@ -80,8 +79,7 @@ static void open_stack(struct reader *r, sf_str state)
     r->is_open = true;
 }
 
-/* "main.(*pool).work(0xc0000140a8, {0x1})" without its arguments, which are the last parentheses.
- */
+/* "main.(*pool).work(0xc0000140a8, {0x1})" without its arguments, the last parentheses. */
 static sf_str goroutine_dump_without_arguments(sf_str line)
 {
     size_t depth = 0;

@@ -96,7 +96,7 @@ static void mojo_keep(struct mojo *m, struct sf_table *at, struct sf_profile_lis
     if (sf_profile_table_is_new(m->a.b, at, sf_key_u64(item->key), mojo_is_item, &key, &spot))
         sf_profile_table_keep(m->a.b, &spot, list, item, sizeof(*item));
     else if (spot.place != SF_NONE)
-        ((struct item *)list->items)[spot.place] = *item; /* a key that is used again */
+        ((struct item *)list->items)[spot.place] = *item; /* the key was used before */
 }
 
 static const struct item *mojo_find(struct mojo *m, struct sf_table *at,

@@ -34,16 +34,16 @@ struct location {
 struct reader {
     struct sf_profile_build *b;
     struct sf_sample_sums sums;
-    struct sf_profile_list locations, lines, mappings, stack; /* mappings: sf_str by id - 1 */
+    struct sf_profile_list locations, lines, mappings, stack; /* mappings: file names by id - 1 */
     struct sf_id_map ids;
     uint32_t series[SF_LIMIT_SAMPLE_TYPES], n_types;
     uint32_t whats[SF_LIMIT_SAMPLE_TYPES]; /* of -raw */
-    int64_t values[SF_LIMIT_SAMPLE_TYPES]; /* of the sample that waits for its labels */
+    int64_t values[SF_LIMIT_SAMPLE_TYPES]; /* of the sample whose labels may follow */
     struct sf_label labels[SF_LIMIT_SAMPLE_LABELS];
     uint32_t n_labels;
     struct sf_profile_ids of_labels;
     bool is_open;
-    bool has_count; /* the first type is of events */
+    bool has_count; /* the first type counts events */
     int64_t period;
     sf_str period_type, period_unit;
     uint64_t n_line;
@@ -51,7 +51,7 @@ struct reader {
 
 /* --- raw --- */
 
-/* "name /file.go:12:0 s=10", of which the name may hold blanks. */
+/* "name /file.go:12:0 s=10"; the name may contain blanks. */
 static void take_function(struct reader *r, sf_str text)
 {
     struct sf_function f = {.name = sf_str_trim(text)};
@@ -108,7 +108,7 @@ static bool pprof_text_hex_of(sf_str text, uint64_t *out)
     return true;
 }
 
-/* "     1: 0x44cb2 M=1 main.f /a.go:3 s=1", or one more line of the location above. */
+/* "     1: 0x44cb2 M=1 main.f /a.go:3 s=1", or another line of the same location. */
 static void take_location(struct reader *r, sf_str line)
 {
     struct location l = {.first = r->lines.n}, *to;
@@ -276,7 +276,7 @@ static void pprof_text_open_sample(struct reader *r, sf_str line, size_t colon)
     r->is_open = true;
 }
 
-/* "4096 bytes", or a number under a name that profilers give to numbers. */
+/* "4096 bytes", or a number under a name that profilers use for numbers. */
 static bool pprof_text_is_number(sf_str key, sf_str val, int64_t *out)
 {
     static const char *const names[] = {"bytes", "request", "alignment"};
@@ -307,7 +307,7 @@ static void take_label(struct reader *r, sf_str key, sf_str val)
     r->labels[r->n_labels++] = (struct sf_label){key, sf_profile_clean(r->b, val)};
 }
 
-/* Where the value ends that `val` begins with: at the last bracket in front of the next label. */
+/* The end of the value at `val`: the last bracket before the next label. */
 static size_t value_end(sf_str val)
 {
     size_t last = val.len;
@@ -365,7 +365,7 @@ static enum sf_err decode_raw(struct sf_profile_build *b, sf_str bytes)
     enum part part = HEAD;
     sf_str rest = bytes, line;
     if (!r)
-        return SF_OK; /* finish() reports it */
+        return SF_OK; /* finish() reports the error */
     r->b = b;
     read_tables(r, bytes);
     while (sf_profile_build_ok(b) && sf_str_split_next(&rest, '\n', &line)) {
@@ -403,7 +403,7 @@ static bool is_rule(sf_str line)
     return sf_str_starts(line, SF_STR("-----------+"));
 }
 
-/* "10ms", "1.50MB", "12": in nanoseconds, bytes, or as it is. */
+/* "10ms", "1.50MB", "12": in nanoseconds, bytes, or unchanged. */
 static bool pprof_text_value_of(sf_str word, double *out)
 {
     static const struct {
@@ -485,7 +485,7 @@ static enum sf_err pprof_text_decode_traces(struct sf_profile_build *b, sf_str b
             pprof_text_push_name(&r, sf_str_trim(more));
         } else if (is_open) {
             pprof_text_push_name(&r, line);
-        } /* else a label, or a line of the head */
+        } /* otherwise a label, or a line of the head */
     }
     if (!r.n_types && sf_profile_build_ok(b))
         return sf_fail(b->why, SF_ERR_INPUT, "pprof -traces: the profile type is missing");

@@ -2,11 +2,11 @@
  *
  *     node := name length (varint), name, value (varint), number of children (varint), children
  *
- * In a tree a name is one frame. In a trie the names along a path are glued together and the result
- * is split at semicolons: a node may end inside a name, even inside a character. There is neither
- * magic nor length: bytes left over or missing are errors. A bare file is taken for one of them
- * when it is nodes from its first byte to its last, under a root without a name, and all names are
- * text; for a trie when a name holds a semicolon. */
+ * In a tree a name is one frame. In a trie the names along a path are concatenated and the result
+ * is split at semicolons: a node may end inside a name, even inside a character. There is neither a
+ * magic number nor a length: missing or additional bytes are errors. A file without a given format
+ * is recognised when it consists of nodes from the first byte to the last, under a root without a
+ * name, and all names are text; as a trie when a name contains a semicolon. */
 #include <inttypes.h>
 
 #include "base/limits.h"
@@ -15,8 +15,8 @@
 enum { MIN_NODE_LEN = 3 };
 
 struct level {
-    uint64_t n_left; /* children to come */
-    size_t path_len; /* of this node: frames, or characters */
+    uint64_t n_left; /* children still to come */
+    size_t path_len; /* length of the path to this node: frames, or characters */
 };
 
 struct tree {
@@ -25,7 +25,7 @@ struct tree {
     const uint8_t *start, *at, *end;
     struct sf_profile_list levels; /* open nodes */
     struct sf_profile_list path;   /* locations */
-    struct sf_buf chars;           /* of a trie: the path's characters */
+    struct sf_buf chars;           /* for a trie: the path's characters */
     uint64_t work;
     const char *fault;
 };
@@ -102,8 +102,8 @@ static void visit_tree(struct tree *t, const struct node *n, size_t path_len)
     open_level(t, n, t->path.n);
 }
 
-/* Names live in the batch, so what a path spells is copied for every value; a trie that spells much
- * more than it holds ends at a limit. */
+/* Names are in the batch, so the path is copied for every value; a limit applies to a trie that
+ * expands to much more than its size. */
 static void visit_trie(struct tree *t, const struct node *n, size_t path_len)
 {
     t->chars.len = path_len;
@@ -151,7 +151,7 @@ static enum sf_err pyroscope_tree_decode(struct sf_profile_build *b, sf_str byte
     struct tree t = {.what = is_trie ? "trie" : "tree",
                      .start = body.p,
                      .at = body.p,
-                     .end = body.len ? body.p + body.len : body.p, /* of nothing: NULL */
+                     .end = body.len ? body.p + body.len : body.p, /* empty body: NULL */
                      .chars = {.max = SF_LIMIT_LINE_LEN}};
     enum sf_err err = sf_stack_text_init(&t.text, b);
     if (err)
@@ -179,12 +179,12 @@ static enum sf_err decode_trie(struct sf_profile_build *b, sf_str bytes)
     return pyroscope_tree_decode(b, bytes, true);
 }
 
-/* Nodes to the last byte, whose names are text? Counts those with a semicolon. */
+/* Whether all bytes are nodes with text as names. Counts names with a semicolon. */
 static bool is_nodes(sf_str bytes, size_t *out_n_glued)
 {
     sf_bytes body = sf_str_bytes(bytes);
     struct tree t = {.start = body.p, .at = body.p, .end = body.p + body.len};
-    uint64_t n_open = 1, n_nodes = 0; /* nodes to come: no levels are needed for that */
+    uint64_t n_open = 1, n_nodes = 0; /* number of nodes to come: the levels need not be tracked */
     bool has_value = false;
     struct node n;
     *out_n_glued = 0;

@@ -9,12 +9,12 @@
  *                 n: 2000
  *         <module> (w.py:7)
  *
- * Frames stand leaf first behind four blanks; what is deeper is stepped over. */
+ * Frames are leaf first, indented by four blanks; deeper lines are skipped. */
 #include "base/limits.h"
 #include "decode/python_threads.h"
 
-/* "Thread 14370 (idle): "name"", of which the name may be missing. The number is decimal, or
- * Python's own in hexadecimal digits. */
+/* "Thread 14370 (idle): "name""; the name may be missing. The number is decimal, or Python's own in
+ * hexadecimal. */
 static bool pyspy_dump_read_head(sf_str line, sf_str *state, sf_str *name, uint64_t *id)
 {
     sf_str rest = sf_str_from_at(line, 7);
@@ -85,7 +85,7 @@ static enum sf_err pyspy_dump_decode(struct sf_profile_build *b, sf_str bytes)
     return SF_OK;
 }
 
-/* A process, a version of Python, and a thread below. */
+/* Whether it begins with a process, a version of Python, and a thread. */
 static bool pyspy_dump_is_dump(sf_str bytes)
 {
     sf_str rest = sf_str_part(bytes, 0, 16384), line, state, name;

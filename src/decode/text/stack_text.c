@@ -26,7 +26,8 @@ enum sf_err sf_stack_text_init(struct sf_stack_text *t, struct sf_profile_build 
     return SF_OK;
 }
 
-/* "_[k]" at the end: whose code it is, as perf's and async-profiler's folders write it. */
+/* "_[k]" at the end: the kind of code, as written by the folding scripts of perf and
+ * async-profiler. */
 static enum sf_frame_kind take_suffix(sf_str *name)
 {
     const char *end;

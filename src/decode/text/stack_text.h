@@ -1,13 +1,13 @@
-/* stack_text.h - stacks written as "root;child;leaf" with a count: what folded text, lines, trees
- * and tries have in common. They say neither what was measured nor when: the request does. Private
- * to this module. */
+/* stack_text.h - stacks written as "root;child;leaf" with a count: shared by folded text, lines,
+ * trees and tries. They do not contain type and time, which come from the request. Private to this
+ * module. */
 #pragma once
 #include "decode/profile_build.h"
 
 struct sf_stack_text {
     struct sf_profile_build *b;
     uint32_t series;
-    int64_t factor; /* what one count represents */
+    int64_t factor; /* value of one count */
     struct sf_profile_list path;
 };
 

@@ -40,7 +40,7 @@ enum { MAX_SHARED = 100000 };
 
 /* ---- parts of a span ---- */
 
-/* A key and the beginning of its value; write_attr_end() ends both. */
+/* A key and the start of its value; write_attr_end() ends both. */
 struct attr {
     size_t whole, value;
 };
@@ -82,8 +82,8 @@ static void write_bool_attr(struct sf_buf *out, uint32_t field, sf_str key, bool
 
 void sf_zipkin_add_tag(struct sf_zipkin_span *s, sf_str key, sf_str val)
 {
-    /* What OpenTelemetry's own exporters make of a status and a scope; the second names are those
-     * of older ones. */
+    /* Tags that OpenTelemetry's exporters write for a status and a scope; the second names are
+     * those of older ones. */
     if (sf_str_eq(key, SF_STR("otel.status_code"))) {
         s->status_code = val;
     } else if (sf_str_eq(key, SF_STR("otel.status_description"))) {
@@ -146,12 +146,13 @@ static void write_status(struct sf_buf *out, const struct sf_zipkin_span *s)
 
 /* ---- shared spans ---- */
 
-/* Zipkin lets a server continue in its client's span, under the client's id. Here a span has an id
- * of its own: the server's half gets another, under the client's, and the children that its service
- * sends with it move along. Children in other requests stay under the client's half. */
+/* In Zipkin a server may continue its client's span with the same id. Here every span has its own
+ * id: the server's part gets another one, as a child of the client's, and the children that its
+ * service sends in the same request are moved to it. Children in other requests stay below the
+ * client's part. */
 struct shared {
     uint8_t trace_id[16], id[8];
-    uint64_t service; /* a hash: the list lives as long as one request */
+    uint64_t service; /* a hash, because the list lives as long as one request */
 };
 
 struct translation {
@@ -162,7 +163,7 @@ struct translation {
     uint64_t n_spans;
     bool is_open;
     size_t resource_mark, scope_mark;
-    struct sf_buf service, scope, version; /* of the messages that are open */
+    struct sf_buf service, scope, version; /* of the open messages */
 };
 
 static bool is_server_half(const struct sf_zipkin_span *s)
@@ -201,7 +202,7 @@ static bool is_child_of_shared(const struct translation *t, const struct sf_zipk
     return bsearch(&key, t->shared, t->n_shared, sizeof(key), compare_shared) != NULL;
 }
 
-/* The same in every request, so that a repeated one is a repeat. */
+/* Deterministic, so that a repeated request gives the same ids. */
 static void other_id(const uint8_t id[8], uint8_t out[8])
 {
     uint64_t v = sf_load_u64be(id) * UINT64_C(0x9e3779b97f4a7c15) ^ UINT64_C(0x5a69706b696e5376);
@@ -230,7 +231,7 @@ static void close_messages(struct translation *t)
     t->is_open = false;
 }
 
-/* The messages that this span belongs into. */
+/* Opens the messages to which this span belongs. */
 static void open_messages(struct translation *t, const struct sf_zipkin_span *s)
 {
     size_t mark;

@@ -1,5 +1,5 @@
-/* An array of spans. Ids are hexadecimal text, a trace id of 64 bits is one of 128 that begins with
- * zeros; times are microseconds. */
+/* An array of spans. Ids are hexadecimal text, a 64-bit trace id is padded with zeros to 128 bits;
+ * times are microseconds. */
 #include <string.h>
 
 #include "base/arena.h"
@@ -7,7 +7,7 @@
 #include "decode/zipkin/zipkin_span.h"
 #include "wire/json.h"
 
-/* Into the last bytes of `out`. A fault names the value. */
+/* Decodes into the last bytes of `out`. Errors name the field. */
 static bool zipkin_json_read_id(struct sf_json *j, uint8_t *out, size_t len, const char *fault)
 {
     sf_str text = sf_json_str(j);
@@ -25,7 +25,7 @@ static bool zipkin_json_read_id(struct sf_json *j, uint8_t *out, size_t len, con
 
 static uint8_t zipkin_json_kind_of(struct sf_json *j)
 {
-    /* SERVER, CLIENT, PRODUCER, CONSUMER in OTLP are 2 to 5. */
+    /* In OTLP SERVER, CLIENT, PRODUCER, CONSUMER are 2 to 5. */
     static const char *const names[] = {"SERVER", "CLIENT", "PRODUCER", "CONSUMER"};
     sf_str text = sf_json_str(j);
     for (uint8_t i = 0; i < 4; i++) {

@@ -28,7 +28,7 @@ static uint8_t zipkin_pb_kind_of(uint64_t kind)
     return kind < sizeof(kinds) ? kinds[kind] : 0;
 }
 
-/* Text in the arena, empty for bytes of no address's length. */
+/* As text in the arena; empty if the length is not that of an address. */
 static sf_str address_of(sf_bytes raw, int family, size_t len, struct sf_arena *req)
 {
     char *text = raw.len == len ? sf_arena_raw(req, INET6_ADDRSTRLEN, 1) : NULL;

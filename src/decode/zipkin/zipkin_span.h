@@ -1,7 +1,7 @@
-/* zipkin_span.h - one Zipkin span on its way to OTLP. Private to this folder.
+/* zipkin_span.h - one Zipkin span being converted to OTLP. Private to this folder.
  *
  * The readers put tags and annotations into `fields`, already in their OTLP form, and the rest into
- * the struct; zipkin.c writes the span when it is whole. */
+ * the struct; zipkin.c writes the span when it is complete. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -17,9 +17,9 @@ struct sf_zipkin_endpoint {
 struct sf_zipkin_span {
     uint8_t trace_id[16], id[8], parent_id[8];
     bool has_trace_id, has_id, has_parent_id;
-    bool is_shared; /* the server's half of a span whose client has the same id */
-    bool is_debug;  /* the sender asked to keep the trace, whatever sampling says */
-    uint8_t kind;   /* as OTLP counts; 0: a local span */
+    bool is_shared; /* the server's part of a span whose client part has the same id */
+    bool is_debug;  /* the sender asked to keep the trace, regardless of sampling */
+    uint8_t kind;   /* OTLP's number; 0: a local span */
     sf_str name;
     uint64_t time_us, duration_us, first_note_us;
     struct sf_zipkin_endpoint local, remote;
@@ -31,13 +31,13 @@ struct sf_zipkin_span {
 /* An error ends the reading. */
 typedef enum sf_err (*sf_zipkin_see)(void *arg, const struct sf_zipkin_span *s, struct sf_why *why);
 
-/* Every span of the body in turn, strings valid until the next; `fields` is emptied before each.
- * The tags may be left out. */
+/* Calls `see` for every span of the body; strings are valid until the next one; `fields` is emptied
+ * before each. Without `fields`, tags are skipped. */
 enum sf_err sf_zipkin_json_read(sf_bytes body, struct sf_arena *req, struct sf_buf *fields,
                                 sf_zipkin_see see, void *arg, struct sf_why *why);
 enum sf_err sf_zipkin_pb_read(sf_bytes body, struct sf_arena *req, struct sf_buf *fields,
                               sf_zipkin_see see, void *arg, struct sf_why *why);
 
-/* An attribute or an event into `fields`; tags that mean more than themselves into the span. */
+/* Adds an attribute or an event to `fields`; tags with a special meaning are stored in the span. */
 void sf_zipkin_add_tag(struct sf_zipkin_span *s, sf_str key, sf_str val);
 void sf_zipkin_add_note(struct sf_zipkin_span *s, uint64_t time_us, sf_str text);
