@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""clicks_page.py trace|view|state: starts the servers that part of the tests examines, fills them, and lets PART.mjs click
-through the page in a real browser."""
+"""clicks_page.py [long]: starts the servers that the tests examine, fills them, and lets clicks.mjs click through the page in a
+real browser. With long, the tests of `make check-all` alone; PAGE_TEST='words|other words' picks of both."""
 import contextlib
 import os
 import subprocess
@@ -34,7 +34,8 @@ def address(server):
     return f"http://127.0.0.1:{server.port}"
 
 
-def for_trace(start, full, story):
+def add_long(start, full, story):
+    """What only long tests examine."""
     old = start(OLD)
     story["old"] = address(old)
     story["ids"]["thinned"], story["ids"]["thinnedSpan"] = seed.thinned_trace(old)
@@ -42,25 +43,20 @@ def for_trace(start, full, story):
     seed.big_profile(full)
 
 
-def for_view(start, full, story):
-    seed.deploys(full)
-    story["empty"] = address(start(""))
-
-
-def for_state(start, _full, story):
-    empty = start("")
-    tokens, story["token"] = token_file(empty.home)
-    story.update(empty=address(empty), emptyPid=empty.process.pid, locked=address(start(f"auth:\n  token_file: {tokens}\n")))
-
-
 chromium.need()
-part = sys.argv[1]
+is_long = "long" in sys.argv
 with contextlib.ExitStack() as servers:
     def begin(text):
         return servers.enter_context(Server(text))
     main = begin(SCRAPE)
     chromium.need_page(main)
-    told = {"url": address(main), "ids": seed.fill(main), "program": PROGRAM}
-    {"trace": for_trace, "view": for_view, "state": for_state}[part](begin, main, told)
-    code = chromium.drive(part + ".mjs", told, "page-shots")
+    told = {"url": address(main), "ids": seed.fill(main), "program": PROGRAM, "part": "long" if is_long else "short"}
+    seed.deploys(main)
+    empty = begin("")
+    tokens, told["token"] = token_file(empty.home)
+    locked = begin(f"auth:\n  token_file: {tokens}\n")
+    told.update(empty=address(empty), emptyPid=empty.process.pid, locked=address(locked))
+    if is_long or "PAGE_TEST" in os.environ:
+        add_long(begin, main, told)
+    code = chromium.drive("clicks.mjs", told, "page-shots")
 sys.exit(code)

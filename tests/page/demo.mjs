@@ -1,7 +1,7 @@
 // demo.mjs STORY: each problem that the demo plants, from the landing page by at most two clicks, its cause in the first
 // sentence; and what else a person does with the shop's data. Prints TAP.
 import { strict as assert } from "node:assert";
-import { canvas, done, isAccessible, open, params, run, story, test } from "./tab.mjs";
+import { canvas, done, isAccessible, longTest, open, params, run, shoot, story, test } from "./tab.mjs";
 
 const range = story.nowMs === undefined ? "" : `from=${story.nowMs - 70e3}&until=${story.nowMs}`;
 const at = (path) => (range === "" ? path : `${path}${path.includes("?") ? "&" : "?"}${range}`);
@@ -17,7 +17,7 @@ async function slowest(page, q) {
   }, new URLSearchParams({ q, limit: "400", spss: "1", start: String(now - 3600), end: String(now) }).toString());
 }
 
-test("the services of the shop, with their figures and what stands out", async () => {
+longTest("the services of the shop, with their figures and what stands out", async () => {
   const page = await open(at("/"));
   for (const name of ["gateway", "order-service", "pricing", "inventory"]) {
     const row = page.getByRole("row", { name: new RegExp(`^${name} `) });
@@ -41,17 +41,15 @@ test("planted: the deploy that made evaluateRules dearer, by one click", async (
   await done(page, "deploy");
 });
 
-test("planted: the old tax that one of fifty prices pays, by two clicks", async () => {
+test("planted: the old tax that one of fifty prices pays and the lock that reservations wait for, by two clicks each", async () => {
   const page = await open(at("/"));
   await page.getByRole("link", { name: "pricing", exact: true }).first().click();
   await page.getByRole("link", { name: "Why slow?", exact: true }).click();
   await answer(page).filter({ hasText: /applyLegacyTax/ }).waitFor();
   await page.getByText("Best examples:").waitFor();
-  await done(page, "tax");
-});
-
-test("planted: the lock that reservations wait for, by two clicks", async () => {
-  const page = await open(at("/"));
+  await shoot(page, "tax");
+  await page.goBack();
+  await page.goBack();
   await page.getByRole("link", { name: "inventory", exact: true }).first().click();
   await page.getByRole("link", { name: "Why slow? inventory.reserve" }).click();
   await answer(page).filter({ hasText: /lock/ }).waitFor();
@@ -72,18 +70,21 @@ const CARDS = [
   ["shop_http_read", /ms of it in shop_http_read: .*waiting for the network in shop_http_read/],
   ["assembleResponse", /s\) of it in assembleResponse/],
 ];
-for (const [subject, cause] of CARDS)
-  test(`planted: ${subject}, by the findings and its Why slow?`, async () => {
-    const page = await open(at("/"));
-    await page.getByRole("navigation").getByRole("link", { name: "Findings" }).click();
-    const card = page.getByRole("article").filter({ has: page.getByRole("link", { name: `Why slow? ${subject}`, exact: true }) });
-    assert.match(await card.locator(".t").innerText(), new RegExp(subject.replace(".", "\\.")));
-    await card.getByRole("link", { name: `Why slow? ${subject}`, exact: true }).click();
+test("planted: each by the findings and its Why slow?, two clicks", async () => {
+  const page = await open(at("/"));
+  await page.getByRole("navigation").getByRole("link", { name: "Findings" }).click();
+  for (const [subject, cause] of CARDS) {
+    const why = page.getByRole("link", { name: `Why slow? ${subject}`, exact: true });
+    assert.match(await page.getByRole("article").filter({ has: why }).locator(".t").innerText(), new RegExp(subject.replace(".", "\\.")));
+    await why.click();
     await page.locator(".side [data-answer], .card.why [data-answer]").filter({ hasText: cause }).waitFor();
-    await done(page, `card-${subject}`);
-  });
+    await shoot(page, `card-${subject}`);
+    await page.goBack(); // to the findings: the next one is a click away again
+  }
+  await done(page);
+});
 
-test("the landing page begins with what costs requests most, of three services; the findings have all in order", async () => {
+longTest("the landing page begins with what costs requests most, of three services; the findings have all in order", async () => {
   const page = await open(at("/"));
   await page.getByRole("article").nth(2).waitFor();
   const first = await page.getByRole("article").allInnerTexts();
@@ -100,7 +101,7 @@ test("the landing page begins with what costs requests most, of three services; 
   await done(page, "landing");
 });
 
-test("a trace by critical path and a comparison have the waits as frames, and all of the time", async () => {
+longTest("a trace by critical path and a comparison have the waits as frames, and all of the time", async () => {
   const page = await open(at("/"));
   const slow = await slowest(page, '{ name = "order.calculate_totals" }');
   const whole = await page.evaluate(async (id) => (await (await fetch(`/api/v1/traces/${id}/flame?by=critical-path&waits=true`)).json()).profile, slow.trace);
@@ -111,7 +112,7 @@ test("a trace by critical path and a comparison have the waits as frames, and al
   await page.getByRole("button", { name: "Flame", exact: true }).click();
   await canvas(page).waitFor();
   await page.locator(".wf-legend").getByText("waiting for a CPU").waitFor();
-  await page.screenshot({ path: `${story.shots}/trace-time.png` });
+  await shoot(page, "trace-time");
   await page.goto(story.url + at(`/?view=compare&q=${encodeURIComponent('{ name = "GET /price" }')}&split=p95`));
   await page.getByRole("button", { name: "All time" }).waitFor();
   await canvas(page).waitFor();
@@ -119,7 +120,7 @@ test("a trace by critical path and a comparison have the waits as frames, and al
   await done(page, "compare-time");
 });
 
-test("a slow request says why, its parts add up, and its graph has the waits", async () => {
+longTest("a slow request says why, its parts add up, and its graph has the waits", async () => {
   const page = await open(at("/"));
   const slow = await slowest(page, '{ name = "order.calculate_totals" }');
   await page.goto(story.url + at(`/?view=trace&id=${slow.trace}`));
@@ -129,7 +130,7 @@ test("a slow request says why, its parts add up, and its graph has the waits", a
   await page.locator(".piece").first().waitFor({ state: "attached" });
   assert.ok((await page.locator(".critical").count()) > 3, "the critical path is drawn");
   await isAccessible(page);
-  await page.screenshot({ path: `${story.shots}/trace.png` });
+  await shoot(page, "trace");
   await page.getByRole("button", { name: "CPU", exact: true }).click();
   await page.getByText("exact", { exact: false }).first().waitFor();
   await canvas(page).focus();
@@ -140,7 +141,7 @@ test("a slow request says why, its parts add up, and its graph has the waits", a
   await done(page, "against");
 });
 
-test("a trace is folded, searched, zoomed and counted", async () => {
+longTest("a trace is folded, searched, zoomed and counted", async () => {
   const page = await open(at("/"));
   const slow = await slowest(page, '{ name = "GET /price" }');
   await page.goto(story.url + at(`/?view=trace&id=${slow.trace}`));
@@ -165,7 +166,7 @@ test("a trace is folded, searched, zoomed and counted", async () => {
   await done(page, "trace-flame");
 });
 
-test("a pasted link opens the same view, keys and back button included", async () => {
+longTest("a pasted link opens the same view, keys and back button included", async () => {
   const page = await open(at("/"));
   const slow = await slowest(page, '{ name = "order.calculate_totals" }');
   await page.goto(story.url + at(`/?view=trace&id=${slow.trace}&span=${slow.spanID}&mode=cpu`));
@@ -187,7 +188,7 @@ test("a pasted link opens the same view, keys and back button included", async (
   await done(page);
 });
 
-test("lines have their cost and lead to their source, spans to their logs, as the server says", async () => {
+longTest("lines have their cost and lead to their source, spans to their logs, as the server says", async () => {
   if (story.nowMs === undefined) return; // only the recording's server has links
   const page = await open(at("/"));
   const slow = await slowest(page, '{ name = "order.calculate_totals" }');
@@ -207,7 +208,7 @@ test("lines have their cost and lead to their source, spans to their logs, as th
   await done(page, "lines");
 });
 
-test("samples stand in order of time, a lane per thread, with keys and in words", async () => {
+longTest("samples stand in order of time, a lane per thread, with keys and in words", async () => {
   const page = await open(at("/"));
   const slow = await slowest(page, '{ name = "order.calculate_totals" }');
   await page.goto(story.url + at(`/?view=trace&id=${slow.trace}&span=${slow.spanID}&mode=cpu&brief=1`));
@@ -243,7 +244,7 @@ test("samples stand in order of time, a lane per thread, with keys and in words"
   await done(page, "lanes");
 });
 
-test("samples of a whole trace stand in order of time, a lane for each process", async () => {
+longTest("samples of a whole trace stand in order of time, a lane for each process", async () => {
   const page = await open(at("/"));
   const slow = await slowest(page, '{ name = "order.calculate_totals" }');
   await page.goto(story.url + at(`/?view=trace&id=${slow.trace}&tab=flame&by=samples&fv=time`));
@@ -257,7 +258,7 @@ test("samples of a whole trace stand in order of time, a lane for each process",
   await done(page, "trace-lanes");
 });
 
-test("source text stands beside what its lines cost, where the server may read it", async () => {
+longTest("source text stands beside what its lines cost, where the server may read it", async () => {
   if (story.nowMs === undefined) return; // only the recording's server has a folder
   const page = await open(at("/"));
   const slow = await slowest(page, '{ name = "order.calculate_totals" }');
@@ -274,7 +275,7 @@ test("source text stands beside what its lines cost, where the server may read i
   await done(page, "source");
 });
 
-test("coverage finds nothing missing in the shop", async () => {
+longTest("coverage finds nothing missing in the shop", async () => {
   const page = await open(at("/?view=coverage"));
   await page.getByText(/^(nothing is missing|joined; no profiles of memory arrive)$/).first().waitFor(); // order-service allocates little
   await done(page, "coverage");
@@ -287,7 +288,7 @@ const PROBLEMS = ["regex", "json", "lock", "regression"].map((name) => ({ name, 
 const settings = (page, method, body) => page.evaluate(async ([m, b]) => (await fetch(`/settings.v1.SettingsService/${m}`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(b) })).json(), [method, body]);
 const wishOf = async (page) => JSON.parse((await settings(page, "Get", {})).settings.find((x) => x.name === "spanflame.demo.wish")?.value ?? "{}");
 
-test("a running demo has a bar with its switches, by mouse and keys, in both themes and on a phone", async () => {
+longTest("a running demo has a bar with its switches, by mouse and keys, in both themes and on a phone", async () => {
   const plain = await open(at("/"));
   await plain.getByRole("article").first().waitFor();
   assert.equal(await plain.locator(".demo-bar").count(), 0, "no demo, no bar");

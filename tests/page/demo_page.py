@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Lets the demo's shop sell for a while, and walks from its slow requests to the lines that make them slow, in a
-real browser. PAGE_DEMO=DIR examines what an earlier run has kept (`spanflame demo --once --keep`) instead; PAGE_DEMO=recorded at
-the recording of tests/data/demo, in its time. --shots writes the pictures of docs/images from the recording (`make shots`), --shots
+real browser. PAGE_DEMO=DIR examines what an earlier run has kept (`spanflame demo --once --keep`) instead; PAGE_DEMO=recorded
+the recording of tests/data/demo, in its time; --planted does so too, and only finds the planted problems. --shots writes the pictures of docs/images from the recording (`make shots`), --shots
 --compare holds those of the tree against the page as it is."""
 import os
 import re
@@ -53,7 +53,8 @@ if "--compare" in sys.argv and not has_font():
     chromium.skip(f"the pictures are made with {FONT}, which is not here (tools/deps shots)")
 kept = os.environ.get("PAGE_DEMO")
 is_shots = "--shots" in sys.argv
-is_recorded = is_shots or kept == "recorded"
+is_planted = "--planted" in sys.argv
+is_recorded = is_shots or is_planted or kept == "recorded"
 home = tempfile.mkdtemp(prefix="spanflame-page-") if is_recorded else kept or sell()
 try:
     made = None
@@ -65,6 +66,8 @@ try:
         chromium.need_page(server)
         told = {"url": f"http://127.0.0.1:{server.port}", "images": os.path.join(SOURCE, "docs", "images"),
                 "compare": "--compare" in sys.argv}
+        if is_planted:
+            told["part"] = "short"
         if made is not None:
             told["nowMs"] = made * 1000
         code = chromium.drive("shots.mjs" if is_shots else "demo.mjs", told, "page-shots/demo")

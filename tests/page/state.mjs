@@ -1,18 +1,8 @@
-// state.mjs STORY: what a person does with the page, in a real browser against a real server; states: nothing there, failures, tokens, themes and widths. Prints TAP.
+// state.mjs STORY: what a person does with the page, in a real browser against a real server; states: nothing there, failures, tokens, themes and widths. Run by clicks.mjs.
 import { strict as assert } from "node:assert";
-import { canvas, done, isAccessible, open, run, story, test, trace } from "./tab.mjs";
+import { canvas, done, isAccessible, longTest, open, story, test, trace } from "./tab.mjs";
 
 const { ids } = story;
-
-test("a token that may only read is told which scope the buttons of collectors need", async () => {
-  const page = await open("/?view=collectors", { base: story.locked });
-  await page.getByLabel("Token").fill(story.token);
-  await page.getByRole("button", { name: "Use it" }).click();
-  await page.getByText("No collector has polled", { exact: false }).waitFor();
-  await page.getByRole("button", { name: "Off: all collectors" }).click();
-  await page.getByRole("alert").filter({ hasText: "scope control" }).waitFor();
-  await done(page);
-});
 
 test("hostile names are text everywhere", async () => {
   for (const path of ["/", "/?view=coverage", "/?view=profiles", "/?view=search", trace(ids.hostile), trace(ids.hostile, `&span=${ids.hostileSpan}&pane=profile&fv=both`), trace(ids.hostile, `&span=${ids.hostileSpan}&pane=details`)]) {
@@ -24,7 +14,7 @@ test("hostile names are text everywhere", async () => {
   }
 });
 
-test("both themes are readable", async () => {
+longTest("both themes are readable", async () => {
   for (const dark of [false, true]) {
     const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=profile&fv=both`), { dark });
     await canvas(page).waitFor();
@@ -47,12 +37,16 @@ test("an empty store says how to send data, with this address", async () => {
   await done(page, "first-use");
 });
 
-test("a server that asks for a token gets one, and only then is there data", async () => {
+test("a server that asks for a token gets one, only then is there data, and the scope that a button needs is said", async () => {
   const page = await open("/", { base: story.locked });
   await page.getByRole("heading", { name: "This server requires authentication" }).waitFor();
   await page.getByLabel("Token").fill(story.token);
   await page.getByRole("button", { name: "Use it" }).click();
   await page.getByRole("heading", { name: "Nothing here yet" }).waitFor();
+  await page.getByRole("link", { name: "Collectors" }).click();
+  await page.getByText("No collector has polled", { exact: false }).waitFor();
+  await page.getByRole("button", { name: "Off: all collectors" }).click();
+  await page.getByRole("alert").filter({ hasText: "scope control" }).waitFor();
   await done(page, "token");
 });
 
@@ -105,7 +99,7 @@ test("a server that stops and comes back is said to, and asked again", async () 
   await done(page, "stopped");
 });
 
-test("every view says what failed and keeps what was there", async () => {
+longTest("every view says what failed and keeps what was there", async () => {
   const views = { service: "&service=order-service", search: "", profiles: "&service=order-service", compare: "&q={}", findings: "", coverage: "", alerts: "", collectors: "", pins: "", spans: "&function=main", trace: `&id=${ids.slow}` };
   for (const [view, more] of Object.entries(views)) {
     const page = await open(`/?view=${view}${more}`, { fails: { status: 429, headers: { "Retry-After": "7" }, body: "too many queries at once" } });
@@ -133,7 +127,7 @@ test("a part that fails is said to fail, and the rest is there", async () => {
   await done(page, "failed-part");
 });
 
-test("five hundred services have few rows on screen, a filter, and findings by one question", async () => {
+longTest("five hundred services have few rows on screen, a filter, and findings by one question", async () => {
   const page = await open("/?view=coverage");
   const figures = { errors: 0, ratePerSecond: 1, errorShare: 0, meanNs: 1e6, p50Ns: 1e6, p95Ns: 2e6, p99Ns: 3e6 };
   const many = Array.from({ length: 500 }, (_, i) => ({ service: `s${String(i).padStart(3, "0")}`, operations: [], spans: 9, ...figures, requests: { ...figures, count: 9 } }));
@@ -152,7 +146,7 @@ test("five hundred services have few rows on screen, a filter, and findings by o
   await done(page, "services-500");
 });
 
-test("what nobody looks at any more is not asked any further", async () => {
+longTest("what nobody looks at any more is not asked any further", async () => {
   const page = await open("/");
   await page.getByRole("row", { name: /order-service/ }).waitFor();
   const given = [];
@@ -168,7 +162,7 @@ test("what nobody looks at any more is not asked any further", async () => {
   await done(page);
 });
 
-test("a range is typed, and a wrong one is refused", async () => {
+longTest("a range is typed, and a wrong one is refused", async () => {
   const page = await open("/");
   await page.getByRole("button", { name: /^Time range: Last 1 h/ }).click();
   await page.getByLabel("From", { exact: true }).fill("yesterday");
@@ -189,7 +183,7 @@ test("a range is typed, and a wrong one is refused", async () => {
   await done(page);
 });
 
-test("three widths and two themes hold every view without scrolling sideways", async () => {
+longTest("three widths and two themes hold every view without scrolling sideways", async () => {
   const views = ["/", "/?view=search", trace(ids.slow, `&span=${ids.slowSpan}`), trace(ids.slow, "&pane=none"), "/?view=service&service=order-service", "/?view=findings", "/?view=coverage"];
   for (const [width, height, dark] of [[390, 844, false], [768, 1024, true], [1920, 1080, true]]) {
     for (const [i, path] of views.entries()) {
@@ -202,5 +196,3 @@ test("three widths and two themes hold every view without scrolling sideways", a
     }
   }
 });
-
-await run();

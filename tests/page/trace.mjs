@@ -1,8 +1,8 @@
-// trace.mjs STORY: what a person does with the page, in a real browser against a real server; traces, spans and their flame graphs. Prints TAP.
+// trace.mjs STORY: what a person does with the page, in a real browser against a real server; traces, spans and their flame graphs. Run by clicks.mjs.
 import { strict as assert } from "node:assert";
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { canvas, done, isAccessible, looksLike, open, params, run, story, test, trace } from "./tab.mjs";
+import { canvas, done, isAccessible, longTest, looksLike, open, params, shoot, story, test, trace } from "./tab.mjs";
 
 const { ids } = story;
 
@@ -91,7 +91,7 @@ test("a gap without child spans says what ran in it", async () => {
   await done(page, "gap");
 });
 
-test("every span has its button, reachable and named", async () => {
+longTest("every span has its button, reachable and named", async () => {
   const page = await open(trace(ids.slow));
   await page.getByRole("button", { name: "Why slow? pay.charge" }).last().click();
   await page.locator(".side").waitFor();
@@ -156,7 +156,7 @@ test("the flame graph is driven by keys", async () => {
   await done(page, "keys");
 });
 
-test("callers and callees of a function by its menu", async () => {
+longTest("callers and callees of a function by its menu", async () => {
   const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=profile&mode=cpu`));
   await canvas(page).waitFor();
   await page.waitForTimeout(200);
@@ -168,7 +168,7 @@ test("callers and callees of a function by its menu", async () => {
   await done(page, "sandwich");
 });
 
-test("zooming asks for what was cut, and a pasted link does so too", async () => {
+longTest("zooming asks for what was cut, and a pasted link does so too", async () => {
   const page = await open("/?view=profiles&service=large&nodes=300");
   await canvas(page).waitFor();
   await page.getByText("Small branches are summed up").waitFor();
@@ -207,14 +207,14 @@ test("from a frame to the spans that ran it", async () => {
   await page.waitForURL(/view=spans/);
   await page.getByRole("table", { name: "Spans" }).getByRole("link", { name: "order.calculate_totals" }).first().waitFor();
   await isAccessible(page);
-  await page.screenshot({ path: `${story.shots}/frame-spans.png` });
+  await shoot(page, "frame-spans");
   await page.getByRole("link", { name: "order.calculate_totals" }).first().click();
   await canvas(page).waitFor();
   assert.equal(params(page).get("pane"), "why");
   await done(page);
 });
 
-test("looks of a graph are in the address: focus, hiding, groups, folds, recursion, base", async () => {
+longTest("looks of a graph are in the address: focus, hiding, groups, folds, recursion, base", async () => {
   const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=profile&mode=cpu`));
   await canvas(page).waitFor();
   const menu = async (words) => {
@@ -256,7 +256,7 @@ test("looks of a graph are in the address: focus, hiding, groups, folds, recursi
   await done(page);
 });
 
-test("a folded span stays folded in a pasted link", async () => {
+longTest("a folded span stays folded in a pasted link", async () => {
   const page = await open(trace(ids.slow));
   const rows = page.locator("[data-span]");
   await rows.first().waitFor();
@@ -272,7 +272,7 @@ test("a folded span stays folded in a pasted link", async () => {
   await done(page);
 });
 
-test("differences are absolute, relative or per request", async () => {
+longTest("differences are absolute, relative or per request", async () => {
   const inner = 'name = "order.calculate_totals"';
   const type = "process_cpu:cpu:nanoseconds:cpu:nanoseconds";
   const page = await open(`/?${new URLSearchParams({ view: "compare", type, left: `{ ${inner} && duration < 500ms }`, right: `{ ${inner} && duration >= 500ms }` })}`);
@@ -292,7 +292,7 @@ test("differences are absolute, relative or per request", async () => {
   await done(page);
 });
 
-test("a frame leads to its source by the user's template", async () => {
+longTest("a frame leads to its source by the user's template", async () => {
   const page = await open("/");
   await page.getByRole("button", { name: "Settings" }).click();
   await page.getByLabel(/Source of a frame/).fill("ftp://x");
@@ -317,13 +317,13 @@ test("exports are files with the profile in them", async () => {
   await done(page);
 });
 
-test("a difference and all time are exported in every format, too", async () => {
+longTest("a difference and all time are exported in every format, too", async () => {
   const inner = 'name = "order.calculate_totals"';
   const sides = { left: `{ ${inner} && duration < 500ms }`, right: `{ ${inner} && duration >= 500ms }` };
   const type = "process_cpu:cpu:nanoseconds:cpu:nanoseconds";
   const paths = { difference: `/?${new URLSearchParams({ view: "compare", type, fd: "absolute", ...sides })}`, "all time": trace(ids.slow, `&span=${ids.slowSpan}`) };
   for (const [what, path] of Object.entries(paths)) {
-    const page = await open(path);
+    const page = await open(path, { isOwn: true }); // a tab may save few files without a question
     await canvas(page).waitFor();
     await page.getByRole("button", { name: "More of the graph" }).click();
     const files = {};
@@ -346,7 +346,7 @@ test("a difference and all time are exported in every format, too", async () => 
   }
 });
 
-test("what lost its samples by outcome says thinned, with the rule, and never that there were none", async () => {
+longTest("what lost its samples by outcome says thinned, with the rule, and never that there were none", async () => {
   const state = async () => (await (await fetch(`${story.old}/api/v1/keep/${ids.thinned}`)).json()).keep.state;
   for (let i = 0; i < 1200 && (await state()) !== "thinned"; i++) await new Promise((go) => setTimeout(go, 100));
   const page = await open(trace(ids.thinned, `&span=${ids.thinnedSpan}`), { base: story.old });
@@ -354,7 +354,7 @@ test("what lost its samples by outcome says thinned, with the rule, and never th
   await page.locator(".side").getByText("samples thinned").waitFor();
   await page.getByRole("button", { name: "CPU", exact: true }).or(page.locator(".span-profile")).first().waitFor();
   await isAccessible(page);
-  await page.screenshot({ path: `${story.shots}/thinned.png` });
+  await shoot(page, "thinned");
   await page.goto(`${story.old}${trace(ids.thinned, `&span=${ids.thinnedSpan}&mode=cpu`)}`);
   await page.getByText("The samples of this span were removed.").waitFor();
   await page.locator(".span-profile").getByText(/^thinned · rule set 1/).waitFor();
@@ -374,15 +374,14 @@ test("a pasted link opens the same view, back and forward work", async () => {
   await canvas(page).waitFor();
   await page.goForward();
   await page.getByText("order.items").waitFor();
-  const copy = await open(new URL(page.url()).pathname + new URL(page.url()).search);
-  await copy.getByText("order.items").waitFor();
-  await copy.getByRole("link", { name: "filter by this" }).first().click();
-  await copy.waitForURL(/view=search/);
-  await done(copy);
+  await page.goto(page.url());
+  await page.getByText("order.items").waitFor();
+  await page.getByRole("link", { name: "filter by this" }).first().click();
+  await page.waitForURL(/view=search/);
   await done(page);
 });
 
-test("ten thousand spans have few rows on screen and scroll", async () => {
+longTest("ten thousand spans have few rows on screen and scroll", async () => {
   const page = await open(trace(ids.big));
   await page.locator("[role=treegrid]").waitFor();
   const first = await page.evaluate(() => window.firstShown - performance.getEntriesByType("resource").find((r) => r.name.includes("/api/v1/trace/")).responseEnd);
@@ -412,7 +411,7 @@ test("ten thousand spans have few rows on screen and scroll", async () => {
   await done(page, "big");
 });
 
-test("a graph of 100,000 frames is drawn, searched and zoomed", async () => {
+longTest("a graph of 100,000 frames is drawn, searched and zoomed", async () => {
   const page = await open("/?view=profiles&service=large");
   await canvas(page).waitFor();
   await page.waitForFunction(() => Number(document.querySelector(".flame-canvas")?.dataset.bars) > 300);
@@ -435,7 +434,7 @@ test("a graph of 100,000 frames is drawn, searched and zoomed", async () => {
   await done(page, "large");
 });
 
-test("graphs look as they did", async () => {
+longTest("graphs look as they did", async () => {
   const span = `&span=${ids.slowSpan}`;
   for (const [name, path, rows, dark] of [
     ["span", trace(ids.slow, `${span}&pane=profile&mode=cpu`), 7, false],
@@ -451,7 +450,7 @@ test("graphs look as they did", async () => {
   }
 });
 
-test("a small and a large screen hold the trace", async () => {
+longTest("a small and a large screen hold the trace", async () => {
   for (const viewport of [{ width: 1280, height: 720 }, { width: 3840, height: 2160 }]) {
     const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=profile`), { viewport });
     await canvas(page).waitFor();
@@ -460,7 +459,7 @@ test("a small and a large screen hold the trace", async () => {
   }
 });
 
-test("a span leads to its logs by the user's template", async () => {
+longTest("a span leads to its logs by the user's template", async () => {
   const page = await open(trace(ids.slow, `&span=${ids.slowSpan}&pane=details`));
   await page.getByRole("button", { name: "Link to your logs…" }).click();
   await page.getByLabel(/^Template with/).fill("http://logs.example/?q={traceId}&s={spanId}");
@@ -470,5 +469,3 @@ test("a span leads to its logs by the user's template", async () => {
   await link.waitFor({ state: "detached" });
   await done(page);
 });
-
-await run();

@@ -1,6 +1,6 @@
-// view.mjs STORY: what a person does with the page, in a real browser against a real server; the views: services, search, profiles, findings, comparison and what is kept. Prints TAP.
+// view.mjs STORY: what a person does with the page, in a real browser against a real server; the views: services, search, profiles, findings, comparison and what is kept. Run by clicks.mjs.
 import { strict as assert } from "node:assert";
-import { canvas, done, isAccessible, open, params, run, story, test, trace } from "./tab.mjs";
+import { canvas, done, isAccessible, longTest, open, params, shoot, story, test, trace } from "./tab.mjs";
 
 const { ids } = story;
 
@@ -26,7 +26,7 @@ test("the overview lists services with rate, errors and latency", async () => {
   await done(page, "overview");
 });
 
-test("a latency chart works without a mouse", async () => {
+longTest("a latency chart works without a mouse", async () => {
   const page = await open("/?view=service&service=order-service&operation=order.calculate_totals");
   await page.getByText("Without a mouse").press("Enter");
   await page.getByLabel("At least").fill("500");
@@ -90,10 +90,14 @@ test("a search by TraceQL, with completion from real data", async () => {
   await page.keyboard.press("Tab");
   await page.getByRole("columnheader", { name: "span.order.items" }).waitFor();
   await isAccessible(page);
+  await page.getByRole("link", { name: "GET /checkout" }).first().click();
+  await canvas(page).waitFor();
+  await done(page);
+});
+
+longTest("a search is narrowed by what its spans are, has one of each cause, and is saved", async () => {
+  const page = await open(`/?view=search&q=${encodeURIComponent("{ duration > 100ms }")}`);
   // What the spans are, with counts: a click narrows the query.
-  await editor.fill("{ duration > 100ms }");
-  await page.keyboard.press("Escape");
-  await page.keyboard.press("Enter");
   await page.getByRole("group", { name: "Narrow by" }).getByRole("button", { name: /order\.calculate_totals/ }).click();
   await page.waitForFunction(() => /calculate_totals/.test(location.search));
   await page.waitForFunction(() => document.querySelectorAll("table[aria-label=Traces] tbody tr").length === 50);
@@ -110,10 +114,7 @@ test("a search by TraceQL, with completion from real data", async () => {
   await page.getByRole("button", { name: /^Queries/ }).click();
   assert.ok((await page.getByRole("dialog", { name: "Queries" }).getByRole("button").count()) >= 5, "saved, recent, examples");
   await page.keyboard.press("Escape");
-  await page.screenshot({ path: `${story.shots}/search.png` });
-  await page.getByRole("link", { name: "GET /checkout" }).first().click();
-  await canvas(page).waitFor();
-  await done(page);
+  await done(page, "search");
 });
 
 test("a pasted id opens its trace or span, from both fields", async () => {
@@ -138,7 +139,7 @@ test("a query with a metric is a chart, and what is wrong is said while it is wr
   await page.locator(".u-over").waitFor();
   await page.getByText("order-service").first().waitFor();
   assert.equal(await page.getByRole("table", { name: "Traces" }).count(), 0);
-  await page.screenshot({ path: `${story.shots}/search-chart.png` });
+  await shoot(page, "search-chart");
   const editor = page.getByRole("combobox", { name: "TraceQL query" });
   await editor.fill("{ status = = error }");
   await page.getByText("parse error at line 1, col 12", { exact: false }).waitFor();
@@ -155,7 +156,7 @@ test("a mistake in a query is underlined where it is", async () => {
   await done(page, "fault");
 });
 
-test("form fields write the query", async () => {
+longTest("form fields write the query", async () => {
   const page = await open("/?view=search");
   await page.getByRole("button", { name: "Form" }).click();
   await page.getByLabel("Status").selectOption("error");
@@ -185,7 +186,7 @@ test("profiles of a service, and a time before as the baseline", async () => {
   await done(page, "profiles");
 });
 
-test("labels of profiles are chips, completed from the store", async () => {
+longTest("labels of profiles are chips, completed from the store", async () => {
   const page = await open("/?view=profiles&service=payments");
   await canvas(page).waitFor();
   await page.getByRole("button", { name: "Add: Labels" }).press("Enter");
@@ -196,7 +197,7 @@ test("labels of profiles are chips, completed from the store", async () => {
   await form.locator('#labels-values option[value="prod"]').waitFor({ state: "attached" });
   await form.getByLabel("Value").fill("prod");
   await isAccessible(page);
-  await page.screenshot({ path: `${story.shots}/labels.png` });
+  await shoot(page, "labels");
   await page.keyboard.press("Enter");
   await page.waitForURL(/labels=env%3D%22prod%22/);
   await page.getByText("env = prod").waitFor();
@@ -224,7 +225,7 @@ test("findings say what to look at", async () => {
   await page.getByRole("button", { name: "Dismiss" }).first().click();
   await page.getByText("Dismissed in this browser").waitFor();
   await page.getByRole("button", { name: "Undo" }).click();
-  await page.screenshot({ path: `${story.shots}/findings.png` });
+  await shoot(page, "findings");
   await page.getByRole("link", { name: "Show in the graph" }).first().click();
   await page.getByText(/through them/).waitFor();
   await done(page);
@@ -252,7 +253,7 @@ test("collectors are listed, switched off and on, and captured", async () => {
   const row = page.getByRole("row", { name: /pod-1/ });
   await row.filter({ hasText: "97 Hz" }).filter({ hasText: "0.4 %" }).filter({ hasText: "node-7, 4711" }).filter({ hasText: "perf events are not allowed" }).waitFor();
   await isAccessible(page);
-  await page.screenshot({ path: `${story.shots}/collectors.png` });
+  await shoot(page, "collectors");
   await page.getByRole("button", { name: "Off: shop", exact: true }).click();
   await page.getByText("Profiling is off for shop: 1 known collectors", { exact: false }).waitFor();
   assert.match(await poll(), /^enabled false$/m);
@@ -269,7 +270,7 @@ test("collectors are listed, switched off and on, and captured", async () => {
   await done(page);
 });
 
-test("a trace is pinned with an end and a note, listed, and let go", async () => {
+longTest("a trace is pinned with an end and a note, listed, and let go", async () => {
   const page = await open(trace(ids.fast));
   await page.getByRole("button", { name: "Pin", exact: true }).click();
   await page.getByLabel("For").selectOption("30d");
@@ -279,12 +280,12 @@ test("a trace is pinned with an end and a note, listed, and let go", async () =>
   await isAccessible(page);
   const own = async () => (await (await fetch(`${story.url}/api/v1/pins`)).json()).pins.filter((p) => !p.note.startsWith("alert: "));
   assert.deepEqual((await own()).map((p) => [p.traceId, p.note, (p.untilUnixNano - p.createdUnixNano) / 86400e9]), [[ids.fast, "incident <7>", 30]]);
-  await page.screenshot({ path: `${story.shots}/pin.png` });
+  await shoot(page, "pin");
   await page.getByRole("link", { name: "All pins" }).click();
   const row = page.getByRole("table", { name: "Pins" }).getByRole("row", { name: /incident <7>/ });
   await row.getByRole("link", { name: ids.fast }).waitFor();
   await isAccessible(page);
-  await page.screenshot({ path: `${story.shots}/pins.png` });
+  await shoot(page, "pins");
   await row.getByRole("button", { name: "Remove" }).click();
   await row.waitFor({ state: "detached" });
   assert.deepEqual(await own(), []);
@@ -302,7 +303,7 @@ test("an alert is listed with what it is about, and silenced by a button", async
   await page.getByRole("table", { name: "History of alerts" }).getByRole("row", { name: /still firing/ }).first().waitFor();
   await page.getByRole("table", { name: "Rules", exact: true }).getByRole("row", { name: /count_over_time\(\) above 0/ }).waitFor();
   await isAccessible(page);
-  await page.screenshot({ path: `${story.shots}/alerts.png` });
+  await shoot(page, "alerts");
   await row.getByRole("button", { name: "Silence: any-span" }).click();
   await page.getByText("Silenced any-span for 2h", { exact: false }).waitFor();
   await row.getByText("firing, silenced").waitFor();
@@ -327,7 +328,7 @@ test("deploys are those that the server lists: seen, told, or both", async () =>
   await done(page);
 });
 
-test("two values of an attribute are compared, as guard and assistants link them", async () => {
+longTest("two values of an attribute are compared, as guard and assistants link them", async () => {
   const page = await open(`/?${new URLSearchParams({ view: "compare", q: '{ resource.service.name = "told" }', by: "resource.service.version", left: "v1", right: "v2" })}`);
   await page.locator("[data-answer]").filter({ hasText: /\w/ }).waitFor();
   const sides = page.locator(".side-card");
@@ -340,7 +341,7 @@ test("two values of an attribute are compared, as guard and assistants link them
   await done(page);
 });
 
-test("what is scraped is listed with what went wrong", async () => {
+longTest("what is scraped is listed with what went wrong", async () => {
   const page = await open("/?view=collectors");
   const row = page.getByRole("table", { name: "Scraped targets" }).getByRole("row", { name: /127\.0\.0\.1:1\/debug\/pprof\/profile\?seconds=1/ });
   await row.filter({ hasText: "scraped" }).filter({ hasText: "down" }).filter({ hasText: "onnect" }).waitFor();
@@ -348,7 +349,7 @@ test("what is scraped is listed with what went wrong", async () => {
   await done(page);
 });
 
-test("a drag on a chart chooses the time, and the page asks again by itself", async () => {
+longTest("a drag on a chart chooses the time, and the page asks again by itself", async () => {
   const page = await open("/?refresh=5s");
   await page.getByRole("row", { name: /order-service/ }).waitFor();
   await page.waitForRequest((r) => r.url().includes("/api/v1/services"));
@@ -401,7 +402,7 @@ test("a comparison begins with forms that have what is there", async () => {
   await page.waitForFunction(() => /resource.service.name/.test(document.querySelector(".ask-form input")?.value));
   assert.equal(await page.locator(".ask-form").count(), 6);
   await isAccessible(page);
-  await page.screenshot({ path: `${story.shots}/compare-start.png` });
+  await shoot(page, "compare-start");
   await form.getByLabel("Spans").fill('{ name = "order.calculate_totals" }');
   await form.getByRole("combobox").selectOption("p90");
   await form.getByRole("button", { name: "Compare" }).click();
@@ -423,5 +424,3 @@ test("the map has every call, and a list of them", async () => {
   await page.waitForURL(/view=map/);
   await done(page, "map");
 });
-
-await run();

@@ -25,8 +25,8 @@ export interface View {
   /** Rows at the root that are not drawn */
   readonly skip: number;
   readonly matches: Matches | undefined;
-  /** Frames of the function that is chosen elsewhere: one byte each */
-  readonly marked: Uint8Array | undefined;
+  /** The function that is chosen elsewhere; "": none */
+  readonly picked: string;
   readonly diffBy: DiffBy;
   readonly back: string;
   readonly faded: string;
@@ -76,9 +76,11 @@ function label(t: Tree, node: number, width: number): string {
 
 /** On a whole pixel of the screen: edges between two are mixed one by one, which costs more than all the rest. */
 function snapped(x: number): number {
-  const ratio = typeof devicePixelRatio === "number" && devicePixelRatio > 0 ? devicePixelRatio : 1;
-  return Math.round(x * ratio) / ratio;
+  return Math.round(x * pixels) / pixels;
 }
+
+/** Of the screen, for one of the page; the browser takes longer to say it than a bar to be drawn */
+let pixels = 1;
 
 function bar(g: CanvasRenderingContext2D, t: Tree, node: number, x: number, w: number, v: View): void {
   const depth = t.depth[node] ?? 0;
@@ -107,7 +109,7 @@ function bar(g: CanvasRenderingContext2D, t: Tree, node: number, x: number, w: n
     g.fillText(text, x + (hatch ? 6 : 4), y + ROW / 2);
   }
   g.globalAlpha = 1;
-  if (node > 0 && v.marked?.[t.frame[node] ?? 0] === 1 && w > 2) {
+  if (node > 0 && w > 2 && v.picked !== "" && t.frames[t.frame[node] ?? 0]?.function === v.picked) {
     g.fillStyle = v.outline;
     g.fillRect(x, y + ROW - 3, Math.max(w - 1, 1), 2);
   }
@@ -115,6 +117,7 @@ function bar(g: CanvasRenderingContext2D, t: Tree, node: number, x: number, w: n
 
 /** Draws; gives how many bars there were. */
 export function draw(g: CanvasRenderingContext2D, t: Tree, v: View): number {
+  pixels = typeof devicePixelRatio === "number" && devicePixelRatio > 0 ? devicePixelRatio : 1;
   g.fillStyle = v.back;
   g.fillRect(0, 0, v.width, v.height);
   g.font = FONT;

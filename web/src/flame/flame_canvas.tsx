@@ -86,7 +86,7 @@ export function FlameCanvas(props: CanvasProps) {
   const start = useRef(0);
   const atStart = useRef(true);
   const hot = useMemo(() => hottestOf(tree), [tree]);
-  const marked = useMemo(() => (props.picked ? Uint8Array.from(tree.frames, (f) => (f.function === props.picked ? 1 : 0)) : undefined), [tree, props.picked]);
+  const picked = props.picked ?? "";
   const contentHeight = (tree.maxDepth + 1 - skip) * ROW;
   // A small graph stands right below what belongs to it, not at the far end of a large screen.
   const height = Math.min(size.height, contentHeight);
@@ -146,14 +146,14 @@ export function FlameCanvas(props: CanvasProps) {
       }
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
     const began = performance.now();
-    const v: View = { ...rows(), matches: props.matches, marked, diffBy: props.diffBy, back: token("fl-gap"), faded: token("sunken"), outline: token("ink") };
+    const v: View = { ...rows(), matches: props.matches, picked, diffBy: props.diffBy, back: token("fl-gap"), faded: token("sunken"), outline: token("ink") };
     c.dataset["bars"] = String(draw(g, tree, v));
     c.dataset["nodes"] = String(tree.n);
     c.dataset["zoom"] = nameOf(tree, zoom);
     c.dataset["ms"] = (performance.now() - began).toFixed(2);
     mark();
     tell();
-  }, [tree, zoom, icicle, size, height, contentHeight, skip, props.matches, marked, props.diffBy, mark, tell]);
+  }, [tree, zoom, icicle, size, height, contentHeight, skip, props.matches, picked, props.diffBy, mark, tell]);
 
   useLayoutEffect(paint, [paint, themed]);
   const reveal = (node: number) => {
