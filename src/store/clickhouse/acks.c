@@ -6,7 +6,7 @@
 #include "wal/wal.h"
 
 struct sf_ack {
-    struct sf_ticket ticket; /* first: the store gives its address back */
+    struct sf_ticket ticket; /* first member: the store returns its address */
     struct sf_acks *all;
     struct sf_wal *wal;
     struct sf_ticket *theirs;
@@ -30,8 +30,8 @@ static void acks_give_back(struct sf_ack *ack, enum sf_err result, const struct 
     t->done(t);
 }
 
-/* In the log: on the log's thread, or inside append for a repeat. A repeat's own record is not
- * known; it is among those that are acknowledged. */
+/* Called when the batch is in the log: on the log's thread, or inside append for a repeated
+ * request. The record of a repeat is unknown, but it is an acknowledged one. */
 static void acks_logged(struct sf_ticket *ticket)
 {
     struct sf_ack *ack = (struct sf_ack *)ticket;
@@ -72,7 +72,7 @@ enum sf_err sf_acks_append(struct sf_acks *a, struct sf_store *s, unsigned write
     return err;
 }
 
-/* Takes those off the list that `lsn` covers, or that came before `since_ns`. */
+/* Removes the entries from the list that `lsn` confirms or that are older than `since_ns`. */
 static struct sf_ack *acks_take(struct sf_acks *a, uint64_t lsn, int64_t since_ns)
 {
     struct sf_ack *taken = NULL, **at = &a->first;

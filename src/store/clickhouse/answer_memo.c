@@ -4,7 +4,7 @@
 
 #include "base/heap.h"
 
-/* A request requests a few dozen answers; a few requests run at once. */
+/* One request needs a few dozen answers, and a few requests run at once. */
 enum { MAX_ENTRIES = 64, MAX_LEN = 128 << 10 };
 
 struct sf_memo_entry {
@@ -60,7 +60,7 @@ void sf_answer_memo_put(struct sf_answer_memo *m, int64_t begun_ns, uint32_t sha
         return;
     e.bytes = sf_heap_new(question.len + answer.len);
     if (!e.bytes)
-        return; /* it will be requested again */
+        return; /* not cached: the shard is queried again */
     memcpy(e.bytes, question.p, question.len);
     if (answer.len)
         memcpy(e.bytes + question.len, answer.p, answer.len);

@@ -1,8 +1,11 @@
-/* The rows of `batches` say what was sent; the tables are counted by batch and compared. What was
- * taken out again is in `removed`; a row that an erasure kept from being sent may be counted there
- * as well, so fewer rows than were sent are a fault only when more are missing than were removed.
- * Batches of a node follow each other without a gap, since a batch begins with the record after the
- * last one's end. A batch without rows on a shard has its row of `batches` there all the same. */
+/* batch_check.c - compares the rows of `batches`, which state what was sent, with the number of
+ * rows per batch in the tables.
+ *
+ * Rows that were deleted later are counted in `removed`. A row that was not sent because of an
+ * erasure may be counted there as well, so missing rows are a fault only if more are missing than
+ * were removed. Batches of a node follow each other without a gap, since a batch begins with the
+ * record after the end of the previous one. A batch without rows on a shard has its row of
+ * `batches` there all the same. */
 #include "store/clickhouse/batch_check.h"
 
 #include <inttypes.h>
@@ -76,7 +79,7 @@ static enum sf_err read_sent(struct checking *c, struct sf_why *why)
     return err ? err : sf_row_binary_check(&r, why);
 }
 
-/* Answers of (batch, n): added to what was found or removed. */
+/* Adds answers of (batch, n) to the counts of rows found or removed. */
 static enum sf_err take_counts(struct checking *c, size_t table, bool is_removed,
                                struct sf_why *why)
 {
@@ -105,7 +108,8 @@ static void put_count(struct checking *c, const char *table, const char *more)
     sf_buf_print(&c->sql, ") GROUP BY batch");
 }
 
-/* Samples count where they came first; what was kept of them is in `details` once more. */
+/* Counts samples in the table they were sent to; kept ones are copied to `details` with an
+ * attempt. */
 static enum sf_err batch_check_count_table(struct checking *c, size_t table, struct sf_why *why)
 {
     sf_str name = sf_remote_table_name(table);

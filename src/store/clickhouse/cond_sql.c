@@ -6,8 +6,8 @@
 #include "base/time_unit.h"
 #include "model/span.h"
 
-/* A span's bucket is that of its start: those that began longer before the range are not searched
- * for. */
+/* A span is in the bucket of its start. Spans that began longer than this before the range are not
+ * found. */
 enum { REACH_S = 86400, BUCKET_S = 300 };
 
 struct writing {
@@ -73,7 +73,7 @@ static bool cond_sql_put_text(struct writing *w, const struct sf_cond *c, const 
     return true;
 }
 
-/* An end before the start is a duration of zero here and a negative one there. */
+/* For an end before the start, the node computes a duration of 0, ClickHouse a negative one. */
 static bool put_duration(struct writing *w, const struct sf_cond *c)
 {
     const char *sign = sign_of(c->op);
@@ -128,8 +128,9 @@ static void put_has(struct writing *w, const char *lists, sf_str key)
     }
 }
 
-/* Lists and bytes (x) may hold what is looked for: nobody looks into them here. What stands before
- * the AND is what the table's index by_value is of: an OR of two lists could not use one. */
+/* Lists and bytes (arrays xk, xv) may contain the value, but SQL does not search in them, so all
+ * their spans match. The condition before the AND has the form that the table's index by_value
+ * supports; an OR of two lists could not use an index. */
 static void put_equal_text(struct writing *w, const struct sf_cond *c)
 {
     sf_buf_print(w->sql, "(hasAny(arrayConcat(sv, xk), [");
@@ -143,7 +144,7 @@ static void put_equal_text(struct writing *w, const struct sf_cond *c)
     sf_buf_print(w->sql, "))");
 }
 
-/* A value that is not a number compares with none: ordering comparisons are left to the node. */
+/* Ordering comparisons with a value that is not a number are evaluated by the node only. */
 static void put_number_cond(struct writing *w, const struct sf_cond *c)
 {
     static const char *const lists[] = {"i", "d"};
@@ -173,7 +174,7 @@ static void put_span_attr(struct writing *w, const struct sf_cond *c)
     }
 }
 
-/* In the table of resources values are texts; lists and bytes are empty ones. */
+/* The table of resources stores values as text; lists and bytes are stored as empty text. */
 static void put_resource_attr(struct writing *w, const struct sf_cond *c)
 {
     bool is_text = c->op == SF_OP_EQ && are_strings(c);
@@ -197,7 +198,7 @@ static void put_resource_attr(struct writing *w, const struct sf_cond *c)
     sf_buf_print(w->sql, ")");
 }
 
-/* A service's name is its resource's, nearly always: the column is enough to say no. */
+/* Nearly always the service name is that of the resource: the column is enough to exclude rows. */
 static bool put_service(struct writing *w, const struct sf_cond *c)
 {
     if (!sf_str_eq(c->key, SF_STR("service.name")))
@@ -208,7 +209,7 @@ static bool put_service(struct writing *w, const struct sf_cond *c)
 static bool put_cond(struct writing *w, const struct sf_cond *c)
 {
     if (c->op != SF_OP_EXISTS && !sign_of(c->op))
-        return false; /* holds for what is not there, too */
+        return false; /* also true for spans without the attribute */
     if (c->op != SF_OP_EXISTS && !c->n_vals)
         return false;
     for (uint32_t i = 0; i < c->n_vals; i++) {

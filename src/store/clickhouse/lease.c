@@ -81,7 +81,7 @@ enum sf_err sf_lease_ask(struct sf_lease *l, struct sf_shard *first, const char 
     }
     if (!err)
         err = lease_add_row(l, first, database, node, is_own ? h.term : h.term + 1, !is_own, why);
-    if (!err && !is_own) { /* another node may have been first */
+    if (!err && !is_own) { /* another node may have taken the term first */
         err = read_holder(l, first, database, &h, why);
         is_own = !err && h.is_live && memcmp(h.node, node, 16) == 0;
     }

@@ -43,7 +43,7 @@ static struct sf_operation_row *operation_union_find(struct joining *j, sf_str s
 
 /* ---- the shards' ---- */
 
-/* Buckets as model/span_rows.h has them: four to a power of two, their ends rounded down. */
+/* Buckets as in model/span_rows.h: four for each power of two, ends rounded down. */
 static void operation_union_put_question(const struct joining *j, int64_t from_ns, int64_t to_ns,
                                          struct sf_buf *sql)
 {
@@ -64,7 +64,7 @@ static void operation_union_put_question(const struct joining *j, int64_t from_n
         sf_buf_print(sql, " AND start_ns BETWEEN %" PRId64 " AND %" PRId64,
                      from_ns > 0 ? from_ns : 0, to_ns);
         if (from_s > 0 && from_s < UINT32_MAX &&
-            to_s < UINT32_MAX) /* absurd clocks lie elsewhere */
+            to_s < UINT32_MAX) /* times outside 32 bits are in other buckets */
             sf_buf_print(sql, " AND bucket BETWEEN %" PRId64 " AND %" PRId64, from_s, to_s);
     }
     sf_remote_source_others(j->r, 0, sql);

@@ -1,7 +1,7 @@
 /* operation_union.h - calls by service and operation over all nodes: `operations` of store.h.
  *
- * This node counts its own spans; the shards count those of the others. A span that was sent to two
- * nodes counts twice. One question a shard. */
+ * This node counts its own spans; the shards count those of the other nodes. A span that was sent
+ * to two nodes counts twice. One query per shard. */
 #pragma once
 #include "store/clickhouse/remote_source.h"
 

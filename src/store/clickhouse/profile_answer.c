@@ -1,3 +1,10 @@
+/* profile_answer.c - reads the shards' answers (RowBinary) and builds a batch of profiles from
+ * them.
+ *
+ * Dictionary entries are read first; a table maps each id to a place in the list of its kind.
+ * Rows then refer to entries by place. Rows of one profile share an entry of `profiles`, found
+ * by the hash of the columns that identify a profile. The first invalid row ends the reading
+ * with CORRUPT. */
 #include "store/clickhouse/profile_answer.h"
 
 #include <string.h>
@@ -56,7 +63,7 @@ static bool profile_answer_find_id(const struct sf_answer_ids *ids, uint64_t id,
     return false;
 }
 
-/* The place of an entry; for an id without a definition, an empty entry is created. */
+/* The place of the entry with this id; for an id without a definition, creates an empty entry. */
 static uint32_t profile_answer_place_of(struct reading *x, enum sf_profile_entry_kind kind,
                                         uint64_t id)
 {
@@ -94,7 +101,7 @@ static uint32_t profile_answer_place_of(struct reading *x, enum sf_profile_entry
     return ids->n++;
 }
 
-struct entry { /* one row as it came */
+struct entry { /* one row of a dictionary */
     uint8_t what, kind;
     uint64_t id, address;
     sf_str a, b, *lists[3];
@@ -247,7 +254,7 @@ enum sf_err sf_profile_answer_add_entries(struct sf_profile_answer *a, sf_bytes 
 
 /* ---- profiles ---- */
 
-struct key { /* what every row begins with */
+struct key { /* columns that every row begins with */
     uint64_t series, process;
     bool is_request;
     int64_t start_ns;
@@ -291,7 +298,7 @@ static uint32_t new_profile(struct reading *x, const struct key *k, uint64_t has
     return a->n_profiles++;
 }
 
-/* The profile of a row that does not say more of it than `key` and how long it was. */
+/* The profile of a row that has only `key` and a duration of its profile. */
 static uint32_t profile_answer_profile_of(struct reading *x, const struct key *k,
                                           int64_t duration_ns)
 {
@@ -341,7 +348,7 @@ static void profile_answer_read_profile(struct reading *x, bool has_totals)
     uint32_t at;
     if (x->r.fault)
         return;
-    /* Aggregates know no duration: they find it without one. */
+    /* Rows of `aggregates` have no duration: profiles are found without it. */
     at = new_profile(x, &k, profile_answer_hash_of(&k, 0));
     if (x->is_full)
         return;
@@ -415,7 +422,7 @@ static void read_detail(struct reading *x)
     if (x->r.fault)
         return;
     memcpy(one.trace_id.b, trace.p, sizeof(one.trace_id.b));
-    if (one.has_time) { /* times of its own: of its profile only the series matters */
+    if (one.has_time) { /* a sample with its own time: of its profile only the series matters */
         one.start_ns = k.start_ns;
         one.length_ns = length_ns;
         k.start_ns -= k.start_ns % (INT64_C(1) << 40);

@@ -1,9 +1,9 @@
-/* profile_answer.h - profiles and samples that shards answered, as a batch of profiles again: the
- * way back of profile_rows.c.
+/* profile_answer.h - profiles and samples from shards' answers, converted back to a batch of
+ * profiles: the inverse of profile_rows.c.
  *
- * Entries of the dictionaries first, then the rows that name them by id. Strings borrow from the
- * answers, lists are in the arena. Bytes from a shard are bytes from outside: all is checked, what
- * does not fit together is CORRUPT; an entry that never came is an empty one. */
+ * The entries of the dictionaries are read first, then the rows that refer to them by id. Strings
+ * borrow from the answers, lists are in the arena. Answers are untrusted input: everything is
+ * checked, and inconsistent answers are CORRUPT. An entry that is missing is treated as empty. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
@@ -17,15 +17,15 @@ enum sf_profile_entry_kind {
     SF_ENTRY_SERIES, /* a service, b type, k and v labels */
     SF_ENTRY_STACK,  /* n frames */
     SF_ENTRY_FRAME,  /* a module, b build id, k functions, v system names, w files, lines, starts */
-    SF_ENTRY_PROCESS, /* a key, kind: it is a guess */
+    SF_ENTRY_PROCESS, /* a key; kind: 1 if the process is a guess */
     SF_ENTRY_KINDS
 };
 
-/* What to select for each sort of row, in the order in which it is read. */
+/* The columns to select for each kind of row, in the order in which they are read. */
 extern const char sf_profile_answer_profiles[], sf_profile_answer_stacks[],
     sf_profile_answer_details[];
 
-struct sf_answer_ids { /* of entries of one kind, by place */
+struct sf_answer_ids { /* ids of the entries of one kind, by place */
     uint64_t *list;
     uint32_t n, cap;
     struct sf_table at;
@@ -36,7 +36,7 @@ struct sf_profile_answer {
     struct sf_answer_ids ids[SF_ENTRY_KINDS];
     struct sf_series *kinds; /* by place of their entry; without times */
     uint32_t kinds_cap;
-    struct sf_stack *stacks; /* of frames by place */
+    struct sf_stack *stacks; /* lists of frames, by place */
     uint32_t stacks_cap;
     struct sf_location *locations;
     uint32_t locations_cap;
@@ -45,27 +45,28 @@ struct sf_profile_answer {
     struct sf_mapping *mappings;
     struct sf_function *functions;
     uint32_t n_mappings, mappings_cap, n_functions, functions_cap;
-    struct sf_series *profiles; /* what was profiled when, */
+    struct sf_series *profiles; /* one for each profile, */
     uint32_t n_profiles, profiles_cap;
-    uint64_t *profile_keys; /* and the hash of what tells them apart */
+    uint64_t *profile_keys; /* and the hash of what identifies it */
     uint32_t profile_keys_cap;
     struct sf_table profile_at;
     struct sf_sample *samples;
     uint32_t n_samples, samples_cap;
 };
 
-void sf_profile_answer_done(struct sf_profile_answer *a); /* its tables; a zeroed one is fine */
+/* Frees its tables; a zeroed object is allowed. */
+void sf_profile_answer_done(struct sf_profile_answer *a);
 
-/* `in` stays until the answer is done with. CORRUPT, LIMIT (the arena). */
+/* `in` must stay valid as long as the answer. CORRUPT, LIMIT (the arena). */
 enum sf_err sf_profile_answer_add_entries(struct sf_profile_answer *a, sf_bytes in,
                                           struct sf_why *why);
-/* Rows of `profiles`. `has_totals`: each has one sample without a stack, of all its value. */
+/* Adds rows of `profiles`. `has_totals`: each gets one sample with its total value and no stack. */
 enum sf_err sf_profile_answer_add_profiles(struct sf_profile_answer *a, sf_bytes in,
                                            bool has_totals, struct sf_why *why);
-/* Rows of `aggregates`. */
+/* Adds rows of `aggregates`. */
 enum sf_err sf_profile_answer_add_stacks(struct sf_profile_answer *a, sf_bytes in,
                                          struct sf_why *why);
-/* Rows of `details`. */
+/* Adds rows of `details`. */
 enum sf_err sf_profile_answer_add_details(struct sf_profile_answer *a, sf_bytes in,
                                           struct sf_why *why);
 struct sf_profile_batch sf_profile_answer_batch(const struct sf_profile_answer *a);

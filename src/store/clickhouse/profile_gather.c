@@ -1,3 +1,9 @@
+/* profile_gather.c - reads profiles and samples from all shards into a view.
+ *
+ * For each tenant and shard there are two or three statements: the rows, and the dictionary
+ * entries (series, stacks, frames, processes) that these rows refer to. Conditions are written
+ * as SQL that selects at least the rows the local store would select; the local store then
+ * evaluates the query over the view. A shard's answer is used completely or not at all. */
 #include "store/clickhouse/profile_gather.h"
 
 #include <inttypes.h>
@@ -12,15 +18,15 @@
 
 enum { ANSWER_LEN = 64 << 20, ARENA_LEN = 512 << 20, REACH_S = 86400, BUCKET_S = 300 };
 
-/* One question of one tenant: rows of a table, and the entries that they name. */
+/* One query of one tenant: rows of a table, and the entries that they refer to. */
 struct asking {
     struct sf_profile_gather *g;
     struct sf_query_ctx q;       /* with one tenant */
     const char *table, *columns; /* of the rows */
-    struct sf_buf where;         /* of them, beginning with the tenant */
-    struct sf_buf tail;          /* behind it: GROUP BY, LIMIT */
+    struct sf_buf where;         /* WHERE clause, beginning with the tenant */
+    struct sf_buf tail;          /* after the WHERE clause: GROUP BY, LIMIT */
     bool has_stacks;
-    /* Of aggregates of single profiles: which profiles; empty: there are none of these. */
+    /* For aggregates of single profiles: selects the profiles; otherwise empty. */
     struct sf_buf profiles;
     bool has_totals; /* the rows are profiles */
 };
@@ -35,7 +41,7 @@ enum sf_err sf_profile_gather_open(struct sf_profile_gather *g, const struct sf_
     err = sf_view_open(r->store, &g->view, why);
     if (!err)
         err = sf_view_lend_memory(g->view, &g->after_lsn, why);
-    /* While more waits than is in memory, all of this node's own comes from its own disk. */
+    /* If records that are not shipped yet are already in blocks, read all own data from disk. */
     if (!err && r->shipped_lsn(r->arg) < g->after_lsn) {
         sf_view_lend_blocks(g->view);
         g->after_lsn = 0;
@@ -88,7 +94,7 @@ static enum sf_err profile_gather_put_series(struct sf_buf *sql, sf_str type,
     return SF_OK;
 }
 
-/* `length`: the column with how long a row lasted. */
+/* `length`: the column with the duration of a row. */
 static void profile_gather_put_times(struct sf_buf *sql, int64_t from_ns, int64_t to_ns,
                                      enum sf_prof_select select, const char *length)
 {
@@ -122,7 +128,7 @@ static void put_trace_ids(struct sf_buf *sql, const sf_trace_id *ids, size_t n)
     sf_buf_print(sql, ")");
 }
 
-/* As read_set() of the local store takes rows, and some others. */
+/* Selects the rows that read_set() of the local store selects, and possibly more. */
 static void profile_gather_put_ids(struct sf_buf *sql, const struct sf_detail_query *query)
 {
     const char *joint = "";
@@ -150,7 +156,7 @@ static void profile_gather_put_ids(struct sf_buf *sql, const struct sf_detail_qu
     sf_buf_print(sql, ")");
 }
 
-/* Rows of details lie by the time of their start; local ones are cut to whole microseconds. */
+/* Rows of details are stored by their start; local ones are truncated to microseconds. */
 static void put_detail_times(struct sf_buf *sql, const struct sf_detail_query *query)
 {
     int64_t from_ns = query->from_ns > 1000 ? query->from_ns - 1000 : query->from_ns,
@@ -167,8 +173,8 @@ static void put_detail_times(struct sf_buf *sql, const struct sf_detail_query *q
 
 /* ---- the two tables of samples ---- */
 
-/* " AND ..." of samples that count in a table: those of an hour that was judged are what the
- * verdict kept, from a moment on that is the same in both tables. */
+/* Writes " AND ..." for the samples of a table that count. Of an hour that was judged, those that
+ * the verdict kept count, in both tables from the same moment on. */
 static void profile_gather_put_counts(const struct asking *a, bool is_undecided, struct sf_buf *sql)
 {
     const char *database = a->g->r->database;
@@ -186,8 +192,8 @@ static void profile_gather_put_counts(const struct asking *a, bool is_undecided,
                      database);
 }
 
-/* "SELECT columns FROM table WHERE ..." of rows; of samples of both tables. `has_all`: also those
- * that do not count, for entries, which may be more than are needed. */
+/* Writes "SELECT columns FROM table WHERE ..."; for samples, from both tables. `has_all`: also rows
+ * that do not count, for dictionary entries, of which there may be more than needed. */
 static void put_select(const struct asking *a, const char *columns, bool has_all,
                        struct sf_buf *sql)
 {
@@ -205,7 +211,7 @@ static void put_select(const struct asking *a, const char *columns, bool has_all
 
 /* ---- entries ---- */
 
-/* SELECTs of one shape for all kinds: profile_answer.h. */
+/* SELECTs with the same columns for all kinds of entries: profile_answer.h. */
 static void profile_gather_put_entries(const struct asking *a, struct sf_buf *sql)
 {
     const char *database = a->g->r->database;
@@ -228,7 +234,7 @@ static void profile_gather_put_entries(const struct asking *a, struct sf_buf *sq
         sf_buf_print(sql, "(");
         put_select(a, "process, process_key, is_guess", true, sql);
         sf_buf_print(sql, ") WHERE 1");
-    } else { /* they stand beside the profiles, on the same shard */
+    } else { /* in the table of profiles, on the same shard */
         sf_buf_print(sql, "%s.profiles WHERE ", database);
         sf_remote_source_tenants(a->g->r, &a->q, sql);
         sf_buf_print(sql, " AND process IN (");
@@ -313,7 +319,7 @@ static enum sf_err profile_gather_take(const struct asking *a, const struct answ
                                                    : sf_profile_answer_add_stacks(to, rows, why);
 }
 
-/* A shard's answer is its own batch: whole, or not there. */
+/* The answer of a shard is used completely or not at all. */
 static enum sf_err gather_shard(struct asking *a, uint32_t i, struct sf_why *why)
 {
     struct answers answers = {0};
@@ -388,7 +394,7 @@ static enum sf_err ask_profiles(struct asking *a, const struct sf_prof_query *qu
     a->has_totals = false;
     a->has_stacks = true;
     if (stacks == SF_GATHER_SUMMED) {
-        /* As if all were one profile that begins with the range. */
+        /* Sums all stacks as if they were of one profile that begins with the range. */
         err = put_profiles(&a->where, query, why);
         sf_buf_print(columns,
                      "series, process, is_request, toInt64(%" PRId64

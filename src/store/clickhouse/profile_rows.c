@@ -1,7 +1,7 @@
-/* Profiles as rows: one of `profiles` for each profile, one of `aggregates` for each of its stacks,
- * one of `details` for each sample that carries an id or a time of its own. Series, frames and
- * stacks are in dictionaries; their ids are hashes of what they are, so that all nodes give the
- * same one the same id. */
+/* profile_rows.c - profiles as rows: one row of `profiles` for each profile, one of `aggregates`
+ * for each of its stacks, one of `details` for each sample that carries an id or a time of its own.
+ * Series, frames and stacks are in dictionaries; their ids are hashes of their content, so that all
+ * nodes use the same id for the same entry. */
 #include "base/hash.h"
 #include "base/heap.h"
 #include "base/num.h"
@@ -11,7 +11,7 @@
 #include "store/clickhouse/remote_outbox.h"
 #include "wire/row_binary.h"
 
-struct sum { /* of a stack in a profile */
+struct sum { /* of one stack in a profile */
     uint32_t series, stack;
     int64_t value;
     uint64_t n;
@@ -29,7 +29,7 @@ struct adding {
     sf_str tenant;
     int64_t recv_ns;
     const struct sf_profile_batch *b;
-    uint64_t *frames, *stacks; /* ids by place; 0: not known yet */
+    uint64_t *frames, *stacks; /* ids by place; 0: not computed yet */
     struct total *totals;
     struct sum *sums;
     uint32_t n_sums;

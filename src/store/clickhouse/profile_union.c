@@ -22,7 +22,7 @@ enum sf_err sf_profile_union_merge(const struct sf_remote_source *r,
                                    const struct sf_tree **out, struct sf_why *why)
 {
     struct sf_detail_query details = details_of(query);
-    /* Single profiles have ids of their own, and of those that overlap a part is taken. */
+    /* Single profiles are selected by id, and those that overlap the range are prorated. */
     bool is_each = query->n_profiles || query->select != SF_PROF_RANGE;
     struct sf_profile_gather g;
     enum sf_err err = sf_profile_gather_open(&g, r, q, why);

@@ -1,8 +1,8 @@
 /* profile_union.h - profiles and samples of all nodes: the calls of store.h about profiles.
  *
- * What a call needs is read from every shard into a view (store/local/view.h), beside what this
- * node holds and has not shipped; the local store's call answers from that. Two or three queries
- * a shard. */
+ * The data that a call needs is read from every shard into a view (store/local/view.h), which also
+ * contains what this node holds and has not shipped; the local store then answers from the view.
+ * Two or three queries per shard. */
 #pragma once
 #include "store/clickhouse/remote_source.h"
 

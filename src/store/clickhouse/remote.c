@@ -1,3 +1,12 @@
+/* remote.c - the store of a node that ships to ClickHouse: the operations of store.h over all
+ * nodes.
+ *
+ * The store is a local store with some operations replaced. Writes go to the local store; the
+ * shipper copies its log to ClickHouse, and with `ack: remote` a request is acknowledged only
+ * after every shard has confirmed it. Reads ask all shards and this node's unshipped data (the
+ * *_union.c files). Tenants, erasures and verdicts of retention by outcome are shared through
+ * tables on the first shard. Calls open their own connections, since the shipper uses its own
+ * all the time. */
 #include "store/clickhouse/remote.h"
 
 #include <inttypes.h>
@@ -28,14 +37,15 @@
 #include "wire/row_binary.h"
 
 #define CONNECT_NS (2 * SF_NS_PER_S)
-#define ACK_NS     (5 * SF_NS_PER_S) /* that a request waits for a shard that fails */
-#define TENANT_NS  (5 * SF_NS_PER_S) /* that shards are queried for a tenant's name */
+#define ACK_NS     (5 * SF_NS_PER_S) /* how long a request waits for a failing shard */
+#define TENANT_NS  (5 * SF_NS_PER_S) /* how long shards are queried for a tenant's name */
 
 struct sf_remote {
     struct sf_remote_config config;
     struct sf_shipper *shipper;
     struct sf_upkeep *upkeep;
-    int64_t keep_asked_ns; /* monotonic; of the thread that judges: when shards had nothing due */
+    int64_t keep_asked_ns; /* monotonic; used by the judging thread: when the shards last had
+                              nothing due */
     struct sf_acks acks;
     struct sf_answer_memo memo;
 };
@@ -45,7 +55,7 @@ static struct sf_remote *remote_of(struct sf_store *s)
     return sf_local_rider(s);
 }
 
-/* A connection of the call's own: the shipper's are in use. */
+/* Opens a connection for this call only: those of the shipper are in use. */
 static enum sf_err open_shard(const struct sf_remote *r, uint32_t i, const struct sf_query_ctx *q,
                               struct sf_shard **out, struct sf_why *why)
 {
@@ -85,7 +95,7 @@ static enum sf_err ask_parts(struct sf_shard *shard, const char *database, int64
     return err;
 }
 
-/* A shard that does not answer is part of the answer. NOMEM, LIMIT. */
+/* A shard that does not answer is noted in the result and is no error. NOMEM, LIMIT. */
 static enum sf_err remote_ask_shard(struct sf_remote *r, uint32_t i, struct sf_query_ctx *q,
                                     struct sf_remote_shard *out, struct sf_why *why)
 {
@@ -307,7 +317,7 @@ static enum sf_err ask_for_tenant(struct sf_remote *r, uint32_t i, sf_str name, 
     return err;
 }
 
-/* A tenant that only other nodes have heard of gets a number here when it is first requested. */
+/* A tenant that is known only to other nodes gets a local number when it is first requested. */
 static enum sf_err remote_tenant(struct sf_store *s, sf_str name, bool can_create, uint32_t *out,
                                  struct sf_why *why)
 {
@@ -327,12 +337,13 @@ static enum sf_err remote_tenant(struct sf_store *s, sf_str name, bool can_creat
     }
     if (is_there)
         return sf_store_local_ops.tenant(s, name, true, out, why);
-    return first ? first : err; /* who cannot be asked may know it */
+    return first ? first : err; /* a shard that did not answer may know it */
 }
 
 /* ---- keeping by outcome ---- */
 
-/* A node judges what is on its own disk, and the one that has the lease what is in ClickHouse. */
+/* Each node judges the data on its own disk; the holder of the lease judges the data in
+ * ClickHouse. */
 static enum sf_err remote_keep_due(struct sf_store *s, struct sf_arena *req,
                                    struct sf_keep_due *out, struct sf_why *why)
 {
@@ -382,7 +393,7 @@ static enum sf_err remote_keep_states(struct sf_store *s, const struct sf_keep_a
 
 /* ---- writing ---- */
 
-/* With ack: remote, a sender does not wait for an unreachable shard: it retries. */
+/* With `ack: remote`, a request is refused while a shard is unreachable: the sender retries. */
 static enum sf_err remote_append(struct sf_store *s, unsigned writer, struct sf_batch **give,
                                  struct sf_ticket *ticket, struct sf_why *why)
 {
@@ -429,8 +440,8 @@ static enum sf_pressure remote_pressure(struct sf_store *s, bool *out_is_brief)
     return sf_pressure_max(own, local);
 }
 
-/* The shards are asked one after the other, each until it has no such row any more. What a shard
- * that is away has is deleted when it is back: the erasure is written down. */
+/* Erases on one shard after the other, until each has no such row left. An unreachable shard is
+ * processed when it is back: the erasure is recorded. */
 static enum sf_err remote_erase(struct sf_store *s, uint32_t tenant,
                                 const struct sf_selector *which, struct sf_why *why)
 {
@@ -527,7 +538,8 @@ static void remote_figures(struct sf_store *s, sf_store_figure_fn say, void *arg
                                            "table", sf_remote_table_name(i).p, .val = c.n_rows[i]});
 }
 
-static struct sf_store_ops ops; /* the local store's, with the ones above; filled at open */
+/* Operations of the local store, some replaced by those above; filled at open. */
+static struct sf_store_ops ops;
 
 /* ---- open ---- */
 

@@ -10,7 +10,7 @@ static bool remote_address_is_word(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* It stands in SQL as it is. */
+/* The name is used in SQL without quotes. */
 static bool is_database(sf_str name)
 {
     if (!name.len || name.len >= SF_REMOTE_DATABASE_CAP || (name.p[0] >= '0' && name.p[0] <= '9'))
@@ -22,7 +22,7 @@ static bool is_database(sf_str name)
     return true;
 }
 
-/* The port behind the last colon; [::1]:8123 has others before it. */
+/* The port follows the last colon; in [::1]:8123 there are other colons before it. */
 static bool has_port(sf_str host)
 {
     size_t at = host.len;

@@ -1,9 +1,9 @@
-/* remote_address.h - where ClickHouse is: store.remote.url in parts.
+/* remote_address.h - the address of ClickHouse: store.remote.url, parsed.
  *
  *     clickhouse://HOST:PORT,HOST:PORT/DATABASE     also http:// and https://
  *
- * Each HOST:PORT is the HTTP interface of one shard, and their order is part of the data: a trace
- * goes to the shard that its id's hash names by place. */
+ * Each HOST:PORT is the HTTP interface of one shard. Their order must not change: the hash of a
+ * trace's id selects its shard by position in this list. */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"
@@ -16,5 +16,5 @@ struct sf_remote_address {
     char database[SF_REMOTE_DATABASE_CAP];
 };
 
-/* INPUT, with what is wrong. */
+/* INPUT, with the reason in `why`. */
 enum sf_err sf_remote_address_parse(sf_str url, struct sf_remote_address *out, struct sf_why *why);

@@ -1,3 +1,6 @@
+/* remote_erase.c - erasures of a fleet: writes and reads the tables `erasures` and
+ * `erasure_acks`, and deletes the selected rows on shards. remote_erase.h describes the
+ * protocol. */
 #include "store/clickhouse/remote_erase.h"
 
 #include <inttypes.h>
@@ -54,7 +57,7 @@ static enum sf_err add_ack(struct sf_shard *first, const char *database, uint64_
 enum names { BY_TRACE = 1, BY_SERVICE = 2, BY_LIST = 4 };
 
 static const struct erased_table {
-    const char *name, *rows_of; /* the latter NULL: its own */
+    const char *name, *rows_of; /* rows_of: counted as rows of that table; NULL: its own */
     unsigned has;               /* enum names: the columns it has */
 } tables[] = {
     {"spans", NULL, BY_TRACE | BY_SERVICE},
@@ -65,7 +68,7 @@ static const struct erased_table {
     {"aggregates", NULL, BY_SERVICE},
 };
 
-/* False: the table has none of such. */
+/* False: the table has no rows that can be selected so. */
 static bool remote_erase_put_where(struct sf_buf *sql, const struct erased_table *t, sf_str tenant,
                                    const struct sf_selector *which)
 {
@@ -145,7 +148,7 @@ struct erasure {
     sf_trace_id *ids; /* owned */
 };
 
-/* Its strings are borrowed from the answer. */
+/* The strings are borrowed from the answer. */
 static enum sf_err read_erasure(struct sf_row_reader *r, struct erasure *out, struct sf_why *why)
 {
     sf_str selector;
@@ -193,7 +196,7 @@ enum sf_err sf_remote_erase_begin(struct sf_shard *first, const char *database,
     sf_buf_print(&sql, ")");
     if (!sf_buf_ok(&selector))
         err = sf_no_memory(why, "an erasure");
-    /* First what this node has done, so that it does it once. */
+    /* First this node's acknowledgement, so that it does not erase again. */
     if (!err)
         err = add_ack(first, database, id, sf_local_uuid(store), newest_lsn, false, why);
     if (!err)
@@ -226,7 +229,7 @@ static enum sf_err take_tombstone(struct sf_remote_erase *e, const struct sf_tom
     return SF_OK;
 }
 
-/* What is shipped needs no second check. */
+/* Records that are shipped need no check against these erasures any more. */
 static enum sf_err forget_shipped(struct sf_remote_erase *e, uint64_t shipped_lsn,
                                   struct sf_why *why)
 {
@@ -309,7 +312,7 @@ enum sf_err sf_remote_erase_learn(struct sf_remote_erase *e, struct sf_shard *fi
 
 /* ---- upkeep ---- */
 
-/* Nodes that shipped lately and may still bring rows of it. */
+/* Counts nodes that shipped recently and may still send rows that the erasure names. */
 static enum sf_err count_waiting(struct sf_shard *first, const char *database, uint64_t id,
                                  uint64_t *out, struct sf_why *why)
 {
@@ -333,7 +336,7 @@ static enum sf_err remote_erase_finish(struct sf_shard *const *shards, uint32_t 
                                        struct sf_why *why)
 {
     uint64_t n_waiting = 0, n = 0;
-    /* Asked before the pass: then nothing can come behind it. */
+    /* Count before the pass: then no row can arrive after it. */
     enum sf_err err = count_waiting(shards[0], database, x->id, &n_waiting, why);
     *out_is_done = false;
     if (err || (n_waiting && may_rest))

@@ -1,3 +1,6 @@
+/* remote_keep.c - retention of samples by outcome in ClickHouse, as SQL: finding the oldest hour
+ * that is due, writing a verdict as an attempt, reading what was kept, and deleting judged
+ * samples. remote_keep.h describes the tables and why a verdict counts at once or not at all. */
 #include "store/clickhouse/remote_keep.h"
 
 #include <inttypes.h>
@@ -37,7 +40,7 @@ static enum sf_err remote_keep_run(struct sf_shard *shard, struct sf_buf *sql, s
 
 /* ---- what is due ---- */
 
-struct found { /* the oldest hour of a shard; hour 0: there is none */
+struct found { /* the oldest hour of a shard; hour 0: none */
     int64_t hour;
     sf_str tenant; /* in `req` */
 };
@@ -182,7 +185,8 @@ static enum sf_err read_batches(struct attempt *a, struct sf_why *why)
         err = sf_row_removal_ask(a->shard, &a->sql, &now_s, why);
     a->round = (now_s & UINT32_MAX) + 1;
     sf_random_fill(&a->number, sizeof(a->number));
-    a->number = (now_s & ~(uint64_t)UINT32_MAX) | (a->number & UINT32_MAX); /* with its time */
+    /* The time in the high half, random bits in the low half. */
+    a->number = (now_s & ~(uint64_t)UINT32_MAX) | (a->number & UINT32_MAX);
     return err;
 }
 
@@ -282,7 +286,7 @@ static void put_share(struct attempt *a, const char *low, const char *high)
     }
 }
 
-/* Of this attempt, and of those before it that count. */
+/* What this attempt keeps, and what earlier attempts that count have kept. */
 static void put_kept(struct attempt *a, const char *columns, const char *table)
 {
     sf_buf_print(&a->sql, "(SELECT %s FROM %s.%s WHERE ", columns, a->r->database, table);
@@ -329,8 +333,9 @@ static enum sf_err copy_named(struct attempt *a, struct sf_why *why)
     return remote_keep_run(a->shard, &a->sql, why);
 }
 
-/* Samples without ids belong to what ran in their process then. A root whose process is a guess has
- * the hash of its service alone, which ClickHouse cannot make. */
+/* Samples without ids belong to the spans that ran in their process at that time. If the process of
+ * a root span is a guess, it is stored as the hash of the service only, which ClickHouse cannot
+ * compute. */
 static enum sf_err put_services(struct attempt *a, struct sf_buf *names, struct sf_buf *hashes,
                                 struct sf_why *why)
 {
@@ -387,7 +392,7 @@ static enum sf_err copy_nameless(struct attempt *a, struct sf_why *why)
     return err;
 }
 
-/* From here on it counts, soon. */
+/* Writes the row that makes the attempt count, after `grace_s`. */
 static enum sf_err confirm(struct attempt *a, int64_t grace_s, struct sf_why *why)
 {
     const struct sf_verdict *v = a->v;
@@ -677,7 +682,7 @@ enum sf_err sf_remote_keep_rules(const struct sf_remote_source *r, int64_t hour,
 
 /* ---- clearing ---- */
 
-/* A part that was merged with another meanwhile has another name: it is looked at the next time. */
+/* A part that was meanwhile merged with another has a new name: it is found in the next pass. */
 static void drop_part(struct sf_shard *shard, const char *database, sf_str part, uint64_t *io_n)
 {
     struct sf_buf sql = {0}, where = {0}, by = {0};
@@ -723,7 +728,7 @@ static enum sf_err remote_keep_drop_parts(struct sf_shard *shard, const char *da
     return err;
 }
 
-/* Lists of batches of hours of which nothing is undecided. */
+/* Deletes the lists of batches of hours that have no undecided samples. */
 static enum sf_err drop_lists(struct sf_shard *shard, const char *database, struct sf_why *why)
 {
     struct sf_buf sql = {0}, answer = {.max = 1 << 20};
@@ -752,7 +757,7 @@ static enum sf_err drop_lists(struct sf_shard *shard, const char *database, stru
     return err;
 }
 
-/* Copies of attempts that never counted: their nodes were killed, or were second. */
+/* Deletes copies of attempts that never counted: their nodes were killed, or another was first. */
 static enum sf_err drop_copies(struct sf_shard *shard, const char *database, struct sf_why *why)
 {
     char where[320];

@@ -26,7 +26,7 @@ void sf_remote_outbox_done(struct sf_remote_outbox *o)
 void sf_remote_outbox_begin(struct sf_remote_outbox *o, uint64_t batch)
 {
     for (size_t i = 0; i < (size_t)o->n_shards * SF_SHIP_TABLES; i++) {
-        if (o->parts[i].rows.cap > 1u << 20) /* a quiet hour returns what a busy one took */
+        if (o->parts[i].rows.cap > 1u << 20) /* release memory that only a peak needed */
             sf_buf_done(&o->parts[i].rows);
         sf_buf_reset(&o->parts[i].rows);
         o->parts[i].rows.max = SF_LIMIT_SHIP_TABLE_LEN;

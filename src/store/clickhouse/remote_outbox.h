@@ -1,7 +1,8 @@
-/* remote_outbox.h - the rows of one batch, by table and shard, as they will be sent.
+/* remote_outbox.h - the rows of one batch, by table and shard, encoded for sending.
  *
- * A batch is a range of records of the log. Its number is the node's and that of its first record
- * (remote_source.h): the same range after a restart is the same batch. One thread. */
+ * A batch is a range of records of the log. Its number consists of the node's number and that of
+ * its first record (remote_source.h): the same range after a restart is the same batch. For use by
+ * one thread. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -21,40 +22,40 @@ struct sf_remote_outbox {
     uint16_t from_day, to_day;    /* of counted rows */
     uint64_t n_rows;              /* of all tables */
     struct sf_outbox_part *parts; /* n_shards times SF_SHIP_TABLES */
-    /* Entries of dictionaries that this node has sent, by hash of table, shard, tenant, day and id:
-     * sent again they would do no harm. */
+    /* Dictionary entries that this node has sent, by hash of table, shard, tenant, day and id.
+     * Sending one again does no harm. */
     struct sf_table known_at;
     uint64_t *known;
     uint32_t n_known, cap_known;
-    /* Rows that these name are left out: store/clickhouse/remote_erase.h. */
+    /* Erased rows, which are left out: store/clickhouse/remote_erase.h. */
     const struct sf_tombstones *erased;
-    uint64_t record; /* that is being added, */
-    uint32_t tenant; /* and whose it is */
-    bool is_short;   /* no memory for something; the batch is to be dropped and made again */
+    uint64_t record; /* the record that is being added */
+    uint32_t tenant; /* and its tenant */
+    bool is_short;   /* out of memory: the batch must be discarded and made again */
 };
 
 enum sf_err sf_remote_outbox_init(struct sf_remote_outbox *o, uint32_t n_shards,
                                   struct sf_why *why);
-void sf_remote_outbox_done(struct sf_remote_outbox *o); /* a zeroed one is fine */
-/* Empties the rows; what was sent of dictionaries stays known. */
+void sf_remote_outbox_done(struct sf_remote_outbox *o); /* a zeroed object is allowed */
+/* Removes the rows; remembers which dictionary entries were sent. */
 void sf_remote_outbox_begin(struct sf_remote_outbox *o, uint64_t batch);
 void sf_remote_outbox_forget(
-    struct sf_remote_outbox *o); /* and nothing of dictionaries is known any more */
+    struct sf_remote_outbox *o); /* also forgets which dictionary entries were sent */
 enum sf_err sf_remote_outbox_check(const struct sf_remote_outbox *o,
                                    struct sf_why *why); /* NOMEM, LIMIT */
 
 size_t sf_remote_outbox_len(const struct sf_remote_outbox *o); /* bytes of all rows */
 struct sf_outbox_part *sf_remote_outbox_part(struct sf_remote_outbox *o, uint32_t shard,
                                              enum sf_ship_table table);
-/* The place for one more row. A counted row says its day. */
+/* The buffer for one more row. For rows that are counted, `day` is noted. */
 struct sf_buf *sf_remote_outbox_row(struct sf_remote_outbox *o, uint32_t shard,
                                     enum sf_ship_table table, uint16_t day);
-/* The same for an entry of a dictionary; NULL: the shard has it. */
+/* The same for a dictionary entry; NULL: the shard already has it. */
 struct sf_buf *sf_remote_outbox_entry(struct sf_remote_outbox *o, uint32_t shard,
                                       enum sf_ship_table table, sf_str tenant, uint16_t day,
                                       uint64_t id);
 
-/* Is the row one of those that were erased while they waited in the log? */
+/* Was the row erased while it waited in the log? */
 static inline bool sf_outbox_is_erased(const struct sf_remote_outbox *o, sf_trace_id trace,
                                        sf_str service, uint64_t start_ns)
 {
@@ -62,14 +63,14 @@ static inline bool sf_outbox_is_erased(const struct sf_remote_outbox *o, sf_trac
            sf_tombstones_hide(o->erased, o->record, o->tenant, trace, service, start_ns);
 }
 
-/* Where something with this number (a hash) goes: the same on every node. */
+/* The shard for this hash: the same on every node. */
 static inline uint32_t sf_outbox_shard(const struct sf_remote_outbox *o, uint64_t number)
 {
     return (uint32_t)(number % o->n_shards);
 }
 
-/* The time that decides a row's place: the sender's own, unless it is more than 31 days before or
- * an hour after the receipt. */
+/* The time that decides where a row is stored: the sender's, unless it is more than 31 days before
+ * or an hour after the receipt. */
 int64_t sf_remote_outbox_time(uint64_t own_ns, int64_t recv_ns);
 uint16_t sf_remote_outbox_day(int64_t ns);
 

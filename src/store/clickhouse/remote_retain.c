@@ -13,15 +13,15 @@
 
 enum { ANSWER_LEN = 16 << 20 };
 
-/* By which age a table's rows go. */
+/* Which retention age applies to the rows of a table. */
 enum age { AGE_SPANS, AGE_PROFILES, AGE_DETAIL, AGE_CODE, AGE_ALL };
 
 static const struct kept {
     const char *name;
     enum age age;
-    bool is_counted; /* its rows have batches, and tenants */
+    bool is_counted; /* its rows have a batch and a tenant */
 } kept[] = {
-    /* Rows first: the entries that they refer to go after them. */
+    /* Rows first: dictionary entries are deleted after the rows that refer to them. */
     {"spans", AGE_SPANS, true},        {"traces", AGE_SPANS, true},
     {"profiles", AGE_PROFILES, true},  {"aggregates", AGE_PROFILES, true},
     {"details", AGE_DETAIL, true},     {SF_SCHEMA_UNDECIDED, AGE_DETAIL, true},
@@ -82,7 +82,7 @@ static int64_t age_of(const struct sf_remote_ages *a, enum age age)
     return longer(a->spans_ns, longer(a->profiles_ns, a->detail_ns));
 }
 
-/* Days before this one go. 0: none does. */
+/* Delete days before this one. 0: none. */
 static uint16_t first_day(const struct sf_remote_retain *r, int64_t age_ns)
 {
     int64_t day = age_ns > 0 && age_ns < r->now_ns ? (r->now_ns - age_ns) / SF_NS_PER_DAY : 0;
@@ -146,7 +146,8 @@ static enum sf_err remote_retain_drop(struct work *w, struct partition *p, struc
         .shard = w->r->shard, .database = w->r->database, .table = k->name, .rows_of = rows_of(k)};
     enum sf_err err = SF_OK;
     if (k->is_counted) {
-        /* Rows that come later for a day that is gone go by another name. */
+        /* The name includes the count, so that rows that arrive later for a deleted day are counted
+         * apart. */
         snprintf(where, sizeof(where), "_partition_id = '%s'", p->id);
         snprintf(by, sizeof(by), "age.%s.%" PRIu64, p->id, p->n);
         removal.where = sf_str_from(where);

@@ -1,3 +1,10 @@
+/* row_windows.c - a cursor over single spans of all nodes, in windows of time.
+ *
+ * First all rows are requested with a limit; most queries fit. If a shard has more, the shards
+ * count the rows by bucket of 300 s (ranges up to a day: also by second), and the buckets are
+ * grouped into windows of about WINDOW_ROWS rows per shard; a larger bucket is split by start
+ * time. Each window is then read from all shards and from this node's store into a view, and the
+ * local scan of the view gives its rows. */
 #include "store/clickhouse/row_windows.h"
 
 #include <inttypes.h>
@@ -12,10 +19,10 @@
 #include "wire/row_binary.h"
 
 enum {
-    WINDOW_ROWS = 50000, /* of a shard, about */
+    WINDOW_ROWS = 50000, /* about, for each shard */
     BUCKET_S = 300,
     COUNTS_LEN = 16 << 20,
-    FINE_S = 86400, /* the longest range of which rows are counted by second */
+    FINE_S = 86400, /* up to this length of the range, rows are counted by second */
 };
 
 struct count {
@@ -23,8 +30,8 @@ struct count {
     uint64_t n;
 };
 
-/* Buckets [from, to); of one bucket the starts [low, high) only. The first of all windows has no
- * end, the last no start; likewise the first and last of a bucket. */
+/* Buckets [from, to); or, of one bucket, starts in [low, high). The first of all windows has no end
+ * and the last no start, and likewise the first and last of a bucket. */
 struct window {
     uint32_t from_s, to_s, low_s, high_s;
     bool is_first, is_last;
@@ -36,12 +43,12 @@ struct windows {
     struct sf_query_ctx *q;
     struct sf_span_query query;
     struct sf_span_gather gather;
-    struct sf_buf where; /* without the window */
+    struct sf_buf where; /* conditions except the window */
     struct sf_buf columns;
     struct window *list; /* newest first */
     uint32_t n, cap, at;
     struct sf_store *view;
-    bool is_whole; /* all fitted into one window */
+    bool is_whole; /* one window is enough */
 };
 
 struct rows_cursor {
@@ -111,8 +118,8 @@ static enum sf_err row_windows_add_window(struct windows *w, struct window one, 
     return SF_OK;
 }
 
-/* A bucket whose rows do not fit together: by their starts, newest first. Of a long range nobody
- * counted them by second, and they are taken to lie evenly. */
+/* Splits a bucket with too many rows into windows by start, newest first. In a long range rows were
+ * not counted by second and are assumed to be evenly distributed. */
 static enum sf_err row_windows_split(struct windows *w, const struct count *list, uint32_t n,
                                      uint64_t total, uint64_t most, uint32_t end_s,
                                      struct sf_why *why)
@@ -144,7 +151,7 @@ static enum sf_err row_windows_split(struct windows *w, const struct count *list
     return err;
 }
 
-/* Buckets in a row whose rows fit together. */
+/* Groups consecutive buckets whose rows fit into one window. */
 static enum sf_err row_windows_plan(struct windows *w, struct count *list, uint32_t n,
                                     struct sf_why *why)
 {
@@ -174,7 +181,7 @@ static enum sf_err row_windows_plan(struct windows *w, struct count *list, uint3
     if (!err && (rows || w->n == 0))
         err = row_windows_add_window(w, (struct window){.from_s = rows ? last_s : 0, .to_s = end_s},
                                      why);
-    for (uint32_t i = 0; !err && i < w->n; i++) { /* several may be of the first bucket */
+    for (uint32_t i = 0; !err && i < w->n; i++) { /* the first bucket may have several windows */
         w->list[i].is_first = w->list[i].to_s == UINT32_MAX;
         w->list[i].is_last = w->list[i].from_s == w->list[w->n - 1].from_s;
     }
@@ -202,7 +209,7 @@ static enum sf_err make_windows(struct windows *w, struct sf_why *why)
 
 /* ---- one window ---- */
 
-struct own_rows { /* this node's, of one window */
+struct own_rows { /* rows of this node in one window */
     struct sf_span_cursor base;
     struct sf_span_cursor *from;
     const struct window *window;
@@ -240,7 +247,7 @@ static bool own_next(struct sf_span_cursor *base, struct sf_span_rows *out)
     return true;
 }
 
-/* Where this node's rows of the window lie. */
+/* Restricts the query on this node's store to the window. */
 static void row_windows_narrow(struct sf_span_query *own, const struct window *window)
 {
     uint64_t from_ns = first_ns(window), to_ns = end_ns(window);
@@ -285,7 +292,7 @@ static void row_windows_drop_view(struct windows *w)
     w->view = NULL;
 }
 
-/* NOT_FOUND: no window is left. */
+/* Opens the next window. NOT_FOUND: none left. */
 static enum sf_err next_window(struct windows *w, struct sf_why *why)
 {
     const struct window *window;
@@ -302,7 +309,7 @@ static enum sf_err next_window(struct windows *w, struct sf_why *why)
             sf_buf_print(&where, " AND bucket >= %" PRIu32, window->from_s);
         if (!window->is_first)
             sf_buf_print(&where, " AND bucket < %" PRIu32, window->to_s);
-        if (window->has_low || window->has_high) /* of a bucket that has several */
+        if (window->has_low || window->has_high) /* one of several windows of a bucket */
             sf_buf_print(&where, " AND bucket >= %" PRIu32, window->from_s);
         if (window->has_low)
             sf_buf_print(&where, " AND start_ns >= %" PRIu64,
@@ -325,7 +332,7 @@ static enum sf_err next_window(struct windows *w, struct sf_why *why)
 
 /* ---- columns of the rows ---- */
 
-/* Most bytes of a span are its attributes, and a metric looks at one or two of them. */
+/* Most bytes of a span are its attributes, and a metric reads only one or two of them. */
 static bool is_narrow(const struct sf_span_query *query)
 {
     return !(query->columns & (SF_COL_ATTRS | SF_COL_EVENTS | SF_COL_LINKS | SF_COL_REST));
@@ -348,8 +355,8 @@ static void row_windows_put_keys(const struct sf_span_query *query, struct sf_bu
     }
 }
 
-/* As sf_span_answer_columns, with the attributes that are wanted only, by type, and without what
- * is in `rest`. */
+/* Like sf_span_answer_columns, but only with the attributes that the query reads, by type, and
+ * without the content of `rest`. */
 static void put_columns(const struct sf_span_query *query, struct sf_buf *out)
 {
     static const char letters[] = "sidx";
@@ -383,7 +390,7 @@ static void put_columns(const struct sf_span_query *query, struct sf_buf *out)
     sf_buf_done(&keys);
 }
 
-/* Mostly all fits into one window: then nobody has to count. */
+/* Usually all rows fit into one window: then no counting is needed. */
 static enum sf_err open_windows(struct windows *w, const struct sf_remote_source *source,
                                 const struct sf_span_query *query, struct sf_query_ctx *q,
                                 struct sf_why *why)

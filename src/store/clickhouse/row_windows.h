@@ -1,8 +1,9 @@
 /* row_windows.h - single spans that may match, over all nodes: span_scan of store.h without whole
  * traces, and span_columns.
  *
- * Rows of all shards and of this node's store are read into a view; when there are many, window by
- * window of time, newest first. A span is in the window of its start, so each is in one. */
+ * Rows of all shards and of this node's store are read into a view; if there are many, one time
+ * window after the other, newest first. A span belongs to the window of its start, so each span is
+ * in exactly one. */
 #pragma once
 #include "store/clickhouse/remote_source.h"
 

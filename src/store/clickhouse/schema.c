@@ -1,3 +1,6 @@
+/* schema.c - the SQL of the tables in ClickHouse. Version 1 creates the tables that are shipped;
+ * each later version is a step of statements that can be repeated. schema.h says how versions
+ * are handled. */
 #include "store/clickhouse/schema.h"
 
 #include <inttypes.h>
@@ -5,20 +8,21 @@
 
 #include "wire/row_binary.h"
 
-/* Rows that are there once. The window is in inserts of all nodes: 10,000 are more than an hour of
- * ten nodes; later than that a node asks first (shipper.c). What a node counts as shipped must
- * survive a power cut of the shard. */
+/* Settings for tables whose rows must be stored exactly once. The deduplication window counts
+ * inserts of all nodes: 10,000 are more than an hour of ten nodes; for older inserts a node first
+ * asks what the shard has (shipper.c). Rows that a node counts as shipped must survive a power cut
+ * of the shard. */
 #define COUNTED                                                                       \
     " SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, " \
     "fsync_part_directory = 1"
 #define LOOKED_UP ", index_granularity = 1024"
 
 struct table {
-    const char *name, *columns, *body; /* `body`: from the columns' types to the end */
+    const char *name, *columns, *body; /* `body`: from the column types to the end */
 };
 
-/* Times are those of the sender, in nanoseconds; `day` and `bucket` (of 300 s) are of a time that
- * is never far from the time of receipt, so that a wrong clock does not make partitions. */
+/* Times are the sender's, in nanoseconds; `day` and `bucket` (of 300 s) are derived from a time
+ * that is never far from the time of receipt, so that a wrong clock does not create partitions. */
 static const struct table tables[SF_SHIP_TABLES] = {
     [SF_SHIP_RESOURCES] =
         {"resources", "tenant, day, resource, service, keys, vals, body",
@@ -165,8 +169,8 @@ const char *sf_schema_detail_columns(void)
 
 /* ---- versions ---- */
 
-/* A step is a list of statements; each may have run before, when a node stopped in the middle or
- * two nodes run it at once. */
+/* A step is a list of statements. Each may have run before, if a node stopped in the middle or two
+ * nodes run it at once. */
 static enum sf_err step_1(const char *database,
                           enum sf_err (*run)(void *arg, struct sf_buf *sql, struct sf_why *why),
                           void *arg, struct sf_why *why)
@@ -198,7 +202,7 @@ typedef enum sf_err sf_schema_step(const char *database,
                                                       struct sf_why *why),
                                    void *arg, struct sf_why *why);
 
-/* What readers need of a sample's profile beside the sample. */
+/* Columns of a sample's profile that readers need with the sample. */
 static enum sf_err step_2(const char *database,
                           enum sf_err (*run)(void *arg, struct sf_buf *sql, struct sf_why *why),
                           void *arg, struct sf_why *why)
@@ -215,13 +219,14 @@ static enum sf_err step_2(const char *database,
     return err;
 }
 
-/* What nodes say to each other, and what happens to rows after they came. Tables of `control` have
- * rows on the first shard only; the others are of each shard.
+/* Coordination between nodes, and later changes of rows. Tables of `control` have rows on the first
+ * shard only; the others are on each shard.
  *
- * leases      who does what must be done once: the first row of a term counts (lease.h)
- * erasures    what was erased, for nodes whose logs may hold some of it; `erasure_acks`: how far
- * the log of a node was when it learned of it (remote_erase.h) removed     how many rows of a batch
- * were taken out again, and by what: store verify adds them */
+ *   leases      which node does work that must be done once: the first row of a term counts
+ *               (lease.h)
+ *   erasures    what was erased, for nodes whose logs may still hold it; `erasure_acks`: the end
+ *               of a node's log when it learned of the erasure (remote_erase.h)
+ *   removed     how many rows of a batch were deleted, and why: used by store verify */
 static const char *const step_3_tables[] = {
     "leases (name LowCardinality(String), term UInt64, node FixedString(16), at DateTime64(3) "
     "DEFAULT now64(3)) ENGINE = ReplacingMergeTree(at) ORDER BY (name, term) SETTINGS "
@@ -251,13 +256,13 @@ static enum sf_err step_3(const char *database,
     return err;
 }
 
-/* Keeping samples by outcome (remote_keep.h).
+/* Retention of samples by outcome (remote_keep.h).
  *
- * undecided        samples of hours that are to be judged; in `details` those that were kept, with
- *                  the attempt that put them there
- * judged           an attempt that counts: the first for its tenant, hour and round; since when
- * judged_batches   the batches whose samples it was about
- * kept_traces, kept_roots   what the verdict keeps */
+ *   undecided        samples of hours that are to be judged; the kept ones are copied to
+ *                    `details`, with the number of the attempt
+ *   judged           attempts that count (the first for a tenant, hour and round), and since when
+ *   judged_batches   the batches whose samples were judged
+ *   kept_traces, kept_roots   what the verdict keeps */
 static const char *const step_4_tables[] = {
     SF_SCHEMA_UNDECIDED
     " (tenant LowCardinality(String), day Date, bucket UInt32 CODEC(Delta, ZSTD(1)), "

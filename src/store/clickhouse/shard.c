@@ -1,3 +1,7 @@
+/* shard.c - a client for ClickHouse's HTTP interface (sf_fetch). Each statement has a query id,
+ * so that it can be killed on the server when its deadline passes or the caller cancels it.
+ * Errors are classified by ClickHouse's exception code: either the rows are invalid, or a retry
+ * may succeed. */
 #include "store/clickhouse/shard.h"
 
 #include <inttypes.h>
@@ -11,14 +15,14 @@
 #include "os/random.h"
 #include "wire/row_binary.h"
 
-enum { QUERY_LEN = 200000 }; /* 262144 are allowed unless something else is stated */
+enum { QUERY_LEN = 200000 }; /* ClickHouse accepts 262144 bytes by default */
 
 struct sf_shard {
     char *address, *database, *user_header, *key_header, *ca_file; /* the last three may be NULL */
     struct sf_fetch_line *line;
     int64_t connect_ns, whole_ns;
     const atomic_bool *cancel;
-    uint64_t next_query, own; /* of ids of queries */
+    uint64_t next_query, own; /* parts of query ids */
 };
 
 /* ---- open ---- */
@@ -89,7 +93,7 @@ const char *sf_shard_address(const struct sf_shard *s)
 struct request {
     const char *type, *encoding; /* of the body; encoding NULL: plain */
     sf_bytes body;
-    struct sf_buf *answer; /* NULL: not kept */
+    struct sf_buf *answer; /* NULL: the answer is discarded */
     int64_t whole_ns;
     const atomic_bool *cancel;
     uint64_t code; /* of ClickHouse's exception; 0: none */
@@ -121,7 +125,8 @@ static uint64_t shard_code_of(const char *text)
     return sf_str_to_u64(digits, &code) ? code : 0;
 }
 
-/* ClickHouse says in the body what is wrong; the network says it in `why`, behind the address. */
+/* The reason is in the body for an error of ClickHouse, and in `why`, after the address, for an
+ * error of the network. */
 static enum sf_err shard_say(const struct sf_shard *s, const struct sf_fetch_refusal *refusal,
                              const char *url, enum sf_err err, struct sf_why *why)
 {
@@ -198,7 +203,7 @@ static enum sf_err send_sql(struct sf_shard *s, sf_str sql, const char *query_id
     char url[SF_FETCH_URL_CAP];
     struct request r = {
         .type = "text/plain", .body = sf_str_bytes(sql), .answer = answer, .whole_ns = whole_ns};
-    /* Thousands of ids are more than a server takes by default. */
+    /* A statement with thousands of ids exceeds the default limit. */
     snprintf(url, sizeof(url), "%s/?wait_end_of_query=1%s%s%s", s->address,
              query_id ? "&query_id=" : "", query_id ? query_id : "",
              sql.len > QUERY_LEN ? "&max_query_size=67108864" : "");
@@ -214,7 +219,7 @@ enum sf_err sf_shard_run(struct sf_shard *s, sf_str sql, struct sf_why *why)
 
 static const atomic_bool never;
 
-/* On a connection of its own, for at most two seconds: the answer to the first may be under way. */
+/* Uses another connection, for at most two seconds: the first one may still receive an answer. */
 static void kill_query(struct sf_shard *s, const char *query_id)
 {
     char url[400], sql[160];
@@ -222,7 +227,8 @@ static void kill_query(struct sf_shard *s, const char *query_id)
     snprintf(url, sizeof(url), "%s/", s->address);
     snprintf(sql, sizeof(sql), "KILL QUERY WHERE query_id = '%s' ASYNC", query_id);
     r.body = sf_str_bytes(sf_str_from(sql));
-    (void)send_request(s, url, &r, NULL); /* a server that does not hear it ends it by its limit */
+    /* If this fails, the server stops the query at its own limit. */
+    (void)send_request(s, url, &r, NULL);
 }
 
 enum sf_err sf_shard_ask(struct sf_shard *s, sf_str sql, int64_t deadline_ns, struct sf_buf *out,
@@ -245,8 +251,8 @@ enum sf_err sf_shard_ask(struct sf_shard *s, sf_str sql, int64_t deadline_ns, st
 
 /* ---- inserts ---- */
 
-/* What ClickHouse says of rows that it cannot read or hold. Anything else may pass: a full disk,
- * too many parts, a table that is not there yet, a password that was changed. */
+/* Error codes about rows that ClickHouse cannot parse or store. Any other error may be temporary: a
+ * full disk, too many parts, a table that does not exist yet, a changed password. */
 static bool is_about_rows(uint64_t code)
 {
     static const uint16_t codes[] = {

@@ -23,7 +23,7 @@ static bool node(sf_str *rest, uint8_t out[16])
 
 static const char head[] = "spanflame-ship 2 ";
 
-/* What follows the first line; of version 1, which had no checksum, as well. */
+/* Skips the first line and checks the checksum; version 1 has none. */
 static bool ship_state_read_head(sf_str *text)
 {
     const sf_str old = SF_STR("spanflame ship 1\n");

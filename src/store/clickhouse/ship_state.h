@@ -4,12 +4,12 @@
  *     node 0123456789abcdef0123456789abcdef      the store's uuid
  *     shipped 1200                               records up to here are in ClickHouse
  *     batch 1350                                 the next batch ends here; 0: none is begun
- *     shards 2                                   over how many that batch is spread
+ *     shards 2                                   number of shards that batch is sent to
  *     lost 0                                     records that were not in the log any more
  *
- * A batch is written down before its first byte is sent, so that a restart sends the same records
- * under the same number. Replaced whole; durable when the write returns. Version 1 had the first
- * line "spanflame ship 1" and no checksum; it is read. */
+ * A batch is recorded before its first byte is sent, so that a restart sends the same records under
+ * the same number. The file is replaced atomically and durably. Version 1 had the first line
+ * "spanflame ship 1" and no checksum; it can still be read. */
 #pragma once
 #include "os/dir.h"
 

@@ -1,3 +1,11 @@
+/* shipper.c - the thread that ships the log to ClickHouse, one batch at a time.
+ *
+ * The thread reads records of the log, decodes them into rows (remote_outbox.h), records the end
+ * of the batch in ship.state, and inserts each part into its shard with a deduplication token. A
+ * round sends all parts that are not confirmed; failed ones are retried with growing delays.
+ * After a restart, or after a shard was unreachable for longer than ClickHouse remembers tokens,
+ * the shard is asked which parts it has. When all shards have the batch, ship.state is updated
+ * and the log may free the records. */
 #include "store/clickhouse/shipper.h"
 
 #include <inttypes.h>
@@ -23,8 +31,9 @@
 
 #define REFUSED_FOLDER "ship.refused"
 #define CONNECT_NS     (5 * SF_NS_PER_S)
-#define LAST_TRY_NS    (5 * SF_NS_PER_S)    /* of what is left at a stop */
-#define DOUBT_NS       (10 * SF_NS_PER_MIN) /* after which a shard is probed first */
+#define LAST_TRY_NS    (5 * SF_NS_PER_S) /* for the remaining data when the server stops */
+/* After this time the shard may have forgotten tokens: ask what it has. */
+#define DOUBT_NS       (10 * SF_NS_PER_MIN)
 #define FAILING_NS     (10 * SF_NS_PER_S)
 #define FIRST_DELAY_NS (SF_NS_PER_S / 5)
 #define MAX_DELAY_NS   (10 * SF_NS_PER_S)
@@ -32,13 +41,13 @@
 _Static_assert((int)SF_SHIP_N_COUNTED == (int)SF_REMOTE_TABLES,
                "an answer names the tables that are counted");
 
-struct target { /* one shard, and what of the batch it has */
+struct target { /* one shard, and which parts of the batch it has */
     struct sf_shard *shard;
-    bool is_ready; /* probed, and its schema is ours */
-    bool is_asked; /* what it has of the batch is known; false: ask before sending */
+    bool is_ready; /* probed, and its schema is current */
+    bool is_asked; /* it is known which parts of the batch it has; false: ask before sending */
     bool is_done[SF_SHIP_TABLES];
     bool is_up;
-    int64_t failing_ns; /* monotonic: since when; 0: it is not */
+    int64_t failing_ns; /* monotonic: when failures began; 0: not failing */
 };
 
 struct sf_shipper {
@@ -53,20 +62,20 @@ struct sf_shipper {
     struct sf_buf frame, sql;
     struct target *targets;
     struct sf_ship_state state; /* as on disk, or newer */
-    bool is_state_old;          /* the file is behind */
-    bool is_resumed;            /* the batch was begun before this start */
-    bool is_single;             /* the next batch takes one record: more did not fit */
+    bool is_state_old;          /* the file is older than `state` */
+    bool is_resumed;            /* the batch was begun before the last restart */
+    bool is_single; /* the next batch takes only one record: the last batch was too large */
     uint64_t refused_len;
     int64_t first_recv_ns; /* of the batch */
     uint64_t last_lsn;
-    uint64_t flushed_lsn; /* of the last flush: no batch goes over it */
+    uint64_t flushed_lsn; /* end of the last flush: no batch spans it */
     char said[240];       /* the last error that was logged */
 
-    struct sf_mutex lock; /* guards what follows; takes nothing */
+    struct sf_mutex lock; /* guards what follows; a leaf lock */
     struct sf_condvar wake, ended;
     struct sf_remote_counts counts;
     int64_t oldest_ns;    /* receipt of the batch being sent; 0: none is */
-    int64_t caught_up_ns; /* when the end of the log was last seen */
+    int64_t caught_up_ns; /* when the end of the log was last reached */
     bool has_ended;
     atomic_bool is_stopping, is_cancelled;
 };
@@ -87,7 +96,7 @@ static void shipper_notice(struct sf_shipper *s, const char *format, ...)
     s->config.notice(s->config.notice_arg, text.text);
 }
 
-/* A fault that continues is reported once; /metrics counts. */
+/* A fault that continues is logged once; /metrics counts its repetitions. */
 static void note_fault(struct sf_shipper *s, const struct sf_why *why)
 {
     sf_mutex_lock(&s->lock);
@@ -123,7 +132,7 @@ static bool shipper_wait_ns(struct sf_shipper *s, int64_t ns)
 static enum sf_err shipper_write_state(struct sf_shipper *s, struct sf_why *why)
 {
     enum sf_err err = sf_ship_state_write(s->config.dir, &s->state, why);
-    if (!err) { /* only now: what the file calls pending must be found in the log again */
+    if (!err) { /* only after the write: a pending batch must still be in the log */
         s->is_state_old = false;
         sf_wal_followed(s->wal, s->state.shipped_lsn);
     }
@@ -132,7 +141,7 @@ static enum sf_err shipper_write_state(struct sf_shipper *s, struct sf_why *why)
 
 /* ---- a batch out of the log ---- */
 
-/* It stands behind the last batch, unless that could not be read. */
+/* The reader is positioned after the last batch, unless that could not be read. */
 static enum sf_err shipper_follow(struct sf_shipper *s, struct sf_why *why)
 {
     return s->follow ? SF_OK : sf_wal_follow_open(s->wal, s->state.shipped_lsn, &s->follow, why);
@@ -160,7 +169,7 @@ static enum sf_err shipper_add_record(struct sf_shipper *s,
     if (!err && !sf_local_tenant_name(s->store, piece->logged.tenant, &tenant))
         err = sf_fail(&own, SF_ERR_CORRUPT, "tenant %" PRIu32 " has no name", piece->logged.tenant);
     if (err == SF_ERR_INPUT || err == SF_ERR_CORRUPT) {
-        /* The local store skipped it at its replay, too: going on is all there is. */
+        /* The local store skipped this record at replay as well: continue without it. */
         shipper_notice(s, "ship: record %" PRIu64 " skipped: %.180s", piece->lsn, own.text);
         sf_mutex_lock(&s->lock);
         s->counts.n_skipped++;
@@ -190,7 +199,8 @@ static bool shipper_is_full(const struct sf_shipper *s)
     if (s->state.batch_lsn)
         return s->last_lsn >= s->state.batch_lsn;
     if (s->last_lsn == s->flushed_lsn)
-        return true; /* readers take what is in no block from the node: sf_view_lend_memory() */
+        /* Readers get rows that are in no block from this node: sf_view_lend_memory(). */
+        return true;
     return s->is_single || s->outbox.n_rows >= SF_LIMIT_SHIP_ROWS ||
            sf_remote_outbox_len(&s->outbox) >= SF_LIMIT_SHIP_BATCH_LEN;
 }
@@ -207,7 +217,7 @@ static void note_lost(struct sf_shipper *s, uint64_t n_lost)
     sf_mutex_unlock(&s->lock);
 }
 
-/* A single record makes more rows than a batch may hold: without it the others continue. */
+/* A single record has more rows than a batch may hold: skip it, so that later ones are shipped. */
 static void skip_record(struct sf_shipper *s, uint64_t lsn, const struct sf_why *why)
 {
     shipper_notice(s, "ship: record %" PRIu64 " skipped: %.180s", lsn, why->text);
@@ -231,7 +241,7 @@ static enum sf_err make_ready(struct sf_shipper *s, struct target *t, struct sf_
     return err;
 }
 
-/* What was erased anywhere must not follow out of this node's log. */
+/* Reads new erasures, so that erased rows are not shipped from this node's log. */
 static enum sf_err learn_erasures(struct sf_shipper *s, struct sf_why *why)
 {
     struct target *t = &s->targets[0];
@@ -246,7 +256,7 @@ static enum sf_err learn_erasures(struct sf_shipper *s, struct sf_why *why)
     return err;
 }
 
-/* Fills the outbox. NOT_FOUND: there is nothing to ship. */
+/* Fills the outbox. NOT_FOUND: nothing to ship. */
 static enum sf_err read_batch(struct sf_shipper *s, struct sf_why *why)
 {
     struct sf_wal_followed_piece piece;
@@ -275,7 +285,7 @@ static enum sf_err read_batch(struct sf_shipper *s, struct sf_why *why)
     }
     if (err == SF_ERR_NOT_FOUND && n_records) {
         err = SF_OK;
-    } else if (err == SF_ERR_NOT_FOUND && piece.n_lost) { /* all that was left is gone */
+    } else if (err == SF_ERR_NOT_FOUND && piece.n_lost) { /* all remaining records are lost */
         s->state.shipped_lsn += piece.n_lost;
         s->is_state_old = true;
     }
@@ -304,7 +314,7 @@ static enum sf_err shipper_count_rows(struct sf_shipper *s, struct target *t,
     if (table != SF_SHIP_BATCHES)
         sf_buf_print(&s->sql, " AND day BETWEEN toDate(%u) AND toDate(%u)", s->outbox.from_day,
                      s->outbox.to_day);
-    if (table == SF_SHIP_DETAILS) /* as they came, wherever that was */
+    if (table == SF_SHIP_DETAILS) /* details that were sent, in either table */
         sf_buf_print(&s->sql,
                      " AND attempt = 0 UNION ALL SELECT count() FROM %s." SF_SCHEMA_UNDECIDED
                      " WHERE batch = %" PRIu64,
@@ -322,7 +332,7 @@ static enum sf_err shipper_count_rows(struct sf_shipper *s, struct target *t,
     return err;
 }
 
-/* Which tables of the batch the shard has already: a token is remembered for a while only. */
+/* Asks which tables of the batch the shard already has: it remembers tokens only for a while. */
 static enum sf_err ask_what_it_has(struct sf_shipper *s, uint32_t shard, struct sf_why *why)
 {
     struct target *t = &s->targets[shard];
@@ -365,7 +375,7 @@ static enum sf_err shipper_set_aside(struct sf_shipper *s, uint32_t shard, enum 
     s->counts.n_refused++;
     sf_mutex_unlock(&s->lock);
     sf_remote_outbox_forget(&s->outbox);
-    p->n = 0; /* so the row of `batches` says what is there */
+    p->n = 0; /* the row of `batches` counts only stored rows */
     return SF_OK;
 }
 
@@ -386,8 +396,8 @@ static enum sf_err shipper_insert(struct sf_shipper *s, uint32_t shard, enum sf_
     err = sf_deflate_zstd(s->deflate, 1, true, sf_buf_bytes(&p->rows), &s->frame, why);
     if (err || !sf_buf_ok(&s->sql))
         return err ? err : sf_no_memory(why, "a statement");
-    /* With the time of receipt: a data directory that was set back sends other records under the
-     * same numbers. */
+    /* Includes the time of receipt: a data directory restored from a backup sends other records
+     * under the same numbers. */
     snprintf(token, sizeof(token), "%016" PRIx64 ".%" PRIx64 ".%s.%u", s->outbox.batch,
              (uint64_t)s->first_recv_ns, sf_schema_table_name(table), shard + 1);
     err = sf_shard_insert(s->targets[shard].shard, sf_buf_str(&s->sql), token,
@@ -399,7 +409,7 @@ static enum sf_err shipper_insert(struct sf_shipper *s, uint32_t shard, enum sf_
     return err;
 }
 
-/* The row of `batches`: what this shard has got. */
+/* Adds the row of `batches`: the rows sent to this shard. */
 static void shipper_sum_up(struct sf_shipper *s, uint32_t shard)
 {
     struct sf_outbox_part *p = sf_remote_outbox_part(&s->outbox, shard, SF_SHIP_BATCHES);
@@ -437,7 +447,7 @@ static enum sf_err send_to(struct sf_shipper *s, uint32_t shard, struct sf_why *
     return err;
 }
 
-/* One attempt at everything that is not confirmed. */
+/* One attempt to send everything that is not confirmed. */
 static enum sf_err send_round(struct sf_shipper *s, struct sf_why *why)
 {
     enum sf_err first = SF_OK;
@@ -457,7 +467,7 @@ static enum sf_err send_round(struct sf_shipper *s, struct sf_why *why)
             t->failing_ns = sf_clock_mono_ns();
         if (sf_clock_mono_ns() - t->failing_ns > DOUBT_NS)
             t->is_asked = false;
-        t->is_ready = false; /* another version may come back */
+        t->is_ready = false; /* its version may have changed */
         if (!first) {
             first = err;
             *why = own;
@@ -494,7 +504,7 @@ static void shipper_count_batch(struct sf_shipper *s)
     sf_mutex_unlock(&s->lock);
 }
 
-/* Until every shard has confirmed it. False: the server stops. */
+/* Retries until every shard has confirmed the batch. False: the server stops. */
 static bool shipper_send_batch(struct sf_shipper *s)
 {
     int64_t delay_ns = FIRST_DELAY_NS;
@@ -508,7 +518,7 @@ static bool shipper_send_batch(struct sf_shipper *s)
             s->config.failed(s->config.confirmed_arg);
         if (!shipper_wait_ns(s, delay_ns))
             return false;
-        (void)learn_erasures(s, NULL); /* what was erased meanwhile is hidden on this node, too */
+        (void)learn_erasures(s, NULL); /* hides newly erased rows on this node, too */
         delay_ns = delay_ns * 2 < MAX_DELAY_NS ? delay_ns * 2 : MAX_DELAY_NS;
     }
     s->is_resumed = false;
@@ -530,7 +540,7 @@ static void note_caught_up(struct sf_shipper *s)
     sf_mutex_unlock(&s->lock);
 }
 
-/* One batch. False: the server stops, or nothing can be done for now. */
+/* Ships one batch. False: the server stops, or there is nothing to do for now. */
 static bool ship_one(struct sf_shipper *s, enum sf_err *out_err, struct sf_why *why)
 {
     enum sf_err err = learn_erasures(s, why);
@@ -546,7 +556,7 @@ static bool ship_one(struct sf_shipper *s, enum sf_err *out_err, struct sf_why *
         s->state.batch_lsn = s->last_lsn;
         s->state.n_shards = s->outbox.n_shards;
         err = shipper_write_state(s, why);
-        if (err) { /* nothing was sent: the batch may be another one next time */
+        if (err) { /* nothing was sent yet: the next attempt may choose another batch */
             s->state.batch_lsn = 0;
             unfollow(s);
         }
@@ -564,7 +574,7 @@ static void ship_loop(void *arg)
         enum sf_err err = SF_OK;
         bool was_stopping = atomic_load(&s->is_stopping);
         while (ship_one(s, &err, &why)) {
-            /* the next: the log has more */
+            /* until the log has no more */
         }
         if (err) {
             note_fault(s, &why);
@@ -572,7 +582,7 @@ static void ship_loop(void *arg)
         }
         if (was_stopping)
             break;
-        /* Shards are tried at once, so that a wrong address is stated at the start. */
+        /* Connect at the start, so that a wrong address is reported at once. */
         for (uint32_t i = 0; is_first && i < s->config.address->n_shards; i++) {
             struct target *t = &s->targets[i];
             err = make_ready(s, t, &why);
@@ -642,7 +652,7 @@ static void free_shipper(struct sf_shipper *s)
     sf_heap_free(s);
 }
 
-/* A batch that was begun is spread as it was begun: rows that it has on a shard stay there. */
+/* A batch that was begun must be sent to the same number of shards: some may have its rows. */
 static enum sf_err check_shards(const struct sf_shipper *s, struct sf_why *why)
 {
     if (s->state.batch_lsn && s->state.n_shards != s->config.address->n_shards)

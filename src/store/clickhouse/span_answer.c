@@ -1,3 +1,7 @@
+/* span_answer.c - reads the shards' answers (RowBinary) and builds spans from them: attributes
+ * from the typed arrays in the order that `attr_types` gives, the rest from `rest`. Resources
+ * and scopes are entries by id; rows refer to them by place, and their bodies are read
+ * afterwards. */
 #include "store/clickhouse/span_answer.h"
 
 #include <string.h>
@@ -15,7 +19,7 @@ const char sf_span_answer_columns[] =
 
 enum { LISTS = 4 };
 
-struct typed { /* attributes of one letter */
+struct typed { /* attributes of one type letter */
     sf_str *keys;
     struct sf_value *vals;
     uint32_t n, at;

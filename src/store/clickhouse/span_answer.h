@@ -1,7 +1,7 @@
-/* span_answer.h - spans that a shard answered, as spans again: the way back of span_rows.c.
+/* span_answer.h - spans from shards' answers, converted back to spans: the inverse of span_rows.c.
  *
- * Strings borrow from the answer, lists are in the arena. Bytes from a shard are bytes from
- * outside: all is checked, what does not fit together is CORRUPT. */
+ * Strings borrow from the answer, lists are in the arena. Answers are untrusted input: everything
+ * is checked, and inconsistent answers are CORRUPT. */
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"
@@ -25,14 +25,15 @@ struct sf_span_answer {
     struct sf_table resource_at, scope_at;
 };
 
-void sf_span_answer_done(struct sf_span_answer *a); /* its tables; a zeroed one is fine */
+/* Frees its tables; a zeroed object is allowed. */
+void sf_span_answer_done(struct sf_span_answer *a);
 
-/* What to select, in the order in which it is read. */
+/* The columns to select, in the order in which they are read. */
 extern const char sf_span_answer_columns[];
-/* Adds the rows. `in` stays until the answer is done with. CORRUPT, LIMIT (the arena), NOMEM. */
+/* Adds the rows. `in` must stay valid as long as the answer. CORRUPT, LIMIT (the arena), NOMEM. */
 enum sf_err sf_span_answer_add(struct sf_span_answer *a, sf_bytes in, struct sf_why *why);
-/* A value of `xv`; `raw` stays. False: damaged, and how. */
+/* Decodes a value of `xv`, borrowed from `raw`. False: damaged, with the reason in `fault`. */
 bool sf_span_answer_other(sf_str raw, struct sf_value *out, const char **fault);
-/* Adds entries of the dictionaries: rows of (UInt8: 1 a scope, UInt64 id, String body). Those that
- * no row refers to are ignored; a resource that never comes has its service and nothing else. */
+/* Adds dictionary entries: rows of (UInt8: 1 for a scope, UInt64 id, String body). Entries that no
+ * row refers to are ignored; a resource without an entry has only its service. */
 enum sf_err sf_span_answer_add_entries(struct sf_span_answer *a, sf_bytes in, struct sf_why *why);

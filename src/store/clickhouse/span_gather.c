@@ -98,7 +98,7 @@ static enum sf_err span_gather_read_shard(struct sf_span_gather *g, uint32_t i, 
             err = sf_span_answer_add_entries(&g->found, sf_buf_bytes(entries), why);
     }
     if (err)
-        g->found.n_rows = n_before; /* half of a shard is not an answer */
+        g->found.n_rows = n_before; /* discard the incomplete answer of a shard */
     sf_buf_done(&sql);
     return err;
 }

@@ -1,6 +1,6 @@
-/* span_gather.h - spans of all shards, brought together in a view (store/local/view.h).
+/* span_gather.h - reads spans of all shards into a view (store/local/view.h).
  *
- * Two queries a shard: the rows, and the resources and scopes that they name. */
+ * Two queries per shard: the rows, and the resources and scopes that they refer to. */
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"
@@ -12,23 +12,24 @@ struct sf_span_gather {
     struct sf_query_ctx *q;
     struct sf_arena arena;
     struct sf_buf *answers; /* two for each shard */
-    sf_str columns;         /* in place of sf_span_answer_columns, and like it; empty: those */
+    sf_str columns; /* columns instead of sf_span_answer_columns, in the same form; empty: those */
     struct sf_span_answer found;
     bool is_cut; /* a shard had more rows than were requested */
 };
 
 enum sf_err sf_span_gather_init(struct sf_span_gather *g, const struct sf_remote_source *source,
                                 struct sf_query_ctx *q, struct sf_why *why);
-void sf_span_gather_done(struct sf_span_gather *g); /* a zeroed one is fine */
+void sf_span_gather_done(struct sf_span_gather *g); /* a zeroed object is allowed */
 
-/* Reads the rows of `spans` for which `where` (with its tenants) holds, at most `limit` of a shard
- * (0: all). What was found before is forgotten. */
+/* Reads the rows of `spans` that satisfy `where` (which includes the tenants), at most `limit` per
+ * shard (0: all). Replaces rows found before. */
 enum sf_err sf_span_gather_read(struct sf_span_gather *g, sf_str where, uint64_t limit,
                                 struct sf_why *why);
-/* What was found, into the view. */
+/* Adds the rows that were found to the view. */
 enum sf_err sf_span_gather_add(const struct sf_span_gather *g, struct sf_store *view,
                                struct sf_why *why);
-/* The rows that a cursor of the local store has left, likewise. `see` gets each; may be NULL. */
+/* Adds the remaining rows of a cursor of the local store to the view. `see` gets each; may be
+ * NULL. */
 enum sf_err sf_span_gather_own(struct sf_span_cursor *c, struct sf_store *view,
                                void (*see)(void *arg, sf_trace_id id, uint64_t start_ns), void *arg,
                                struct sf_why *why);

@@ -1,11 +1,12 @@
-/* Spans as rows. Nothing is lost on the way: attributes stand in arrays by type, so that SQL finds
- * them, and `attr_types` has their order; what has no column is in `rest`, a batch of one span in
- * the form of the log (model/batch_codec.h). Resources and scopes are in dictionaries, whole in
- * `body` in the same form.
+/* span_rows.c - spans as rows. Nothing is lost: attributes are in arrays by type, which SQL can
+ * search, and `attr_types` has their order; everything without a column is in `rest`, a batch of
+ * one span in the form of the log (model/batch_codec.h). Resources and scopes are in dictionaries,
+ * complete in `body` in the same form.
  *
- *     attr_types   one letter an attribute, in the sender's order: s string (sk, sv), i integer
- *                  (ik, iv), d double (dk, dv), x any other (xk; xv is the type as a byte, then the
- *                  value: a byte for a bool, nothing for an empty one, the bytes of the others) */
+ *     attr_types   one letter per attribute, in the sender's order:
+ *                  s string (sk, sv), i integer (ik, iv), d double (dk, dv), x any other (xk; xv
+ *                  is the type as a byte, then the value: a byte for a bool, nothing for an empty
+ *                  value, the bytes of the others) */
 #include <inttypes.h>
 
 #include "base/hash.h"
@@ -23,7 +24,7 @@ struct trace {
     uint64_t start_ns, end_ns;
     uint32_t n_spans, n_errors;
     uint32_t root;  /* a span, or SF_NONE */
-    uint32_t first; /* of its spans; `next` leads on */
+    uint32_t first; /* the first of its spans; `next` has the following ones */
     uint16_t day;
 };
 
@@ -35,7 +36,7 @@ struct adding {
     uint64_t *resources, *scopes; /* their ids */
     struct trace *traces;
     uint32_t n_traces, cap_traces;
-    uint32_t *next; /* span of the same trace */
+    uint32_t *next; /* next span of the same trace */
     struct sf_table at;
     struct sf_buf scratch;
 };
@@ -62,7 +63,7 @@ static sf_bytes scope_body(struct adding *a, const struct sf_scope *s)
     return sf_buf_bytes(&a->scratch);
 }
 
-/* For users who read the table; `body` has the value itself. */
+/* Text for users who read the table; `body` has the exact value. */
 static void span_rows_add_text(struct sf_buf *row, struct sf_value v)
 {
     struct sf_buf text = {0};
@@ -132,7 +133,7 @@ static uint32_t span_rows_add_keys(struct sf_buf *row, struct sf_attrs attrs, ch
         if (letter_of(attrs.list[i].val.type) == letter)
             sf_row_add_str(row, attrs.list[i].key);
     }
-    sf_buf_add_varint(row, n); /* of the values, which follow */
+    sf_buf_add_varint(row, n); /* number of values, which follow */
     return n;
 }
 
@@ -187,7 +188,7 @@ static void span_rows_add_rest(struct adding *a, struct sf_buf *row, const struc
 {
     struct sf_resource resource = {0};
     struct sf_scope scope = {0};
-    struct sf_span rest = {.trace_id = {{1}}, /* of any span: the form has none without */
+    struct sf_span rest = {.trace_id = {{1}}, /* any valid id: the form requires one */
                            .span_id = 1,
                            .start_ns = s->start_ns,
                            .end_ns = s->start_ns,
@@ -219,7 +220,8 @@ static void span_rows_add_span(struct adding *a, const struct sf_span *s, uint32
     sf_row_add_str(row, r->service);
     sf_row_add_str(row, s->name);
     sf_buf_add_u64le(row, s->start_ns);
-    sf_buf_add_u64le(row, s->end_ns - s->start_ns); /* modulo 2^64: the end comes back exactly */
+    /* Modulo 2^64, so that the end can be restored exactly. */
+    sf_buf_add_u64le(row, s->end_ns - s->start_ns);
     sf_buf_add(row, s->trace_id.b, sizeof(s->trace_id.b));
     sf_buf_add_u64le(row, s->span_id);
     sf_buf_add_u64le(row, s->parent_id);
@@ -280,7 +282,7 @@ static void note_trace(struct adding *a, uint32_t place, int64_t at_ns)
         t->root = place;
 }
 
-/* Its services, each once: few resources represent many spans. */
+/* Adds the trace's services, each once: many spans share few resources. */
 static void span_rows_add_services(struct adding *a, struct sf_buf *row, const struct trace *t)
 {
     enum { MOST = 64 };

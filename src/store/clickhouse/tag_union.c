@@ -1,6 +1,7 @@
-/* Attributes of spans stand in arrays, which the shards count. Those of resources, scopes, events
- * and links are in the form of the log (span_rows.c): the shards count the rows that refer to one,
- * and the node looks into it. */
+/* tag_union.c - attribute names and values of all nodes. Attributes of spans are in arrays,
+ * which the shards count. Those of resources, scopes, events and links are in the form of the
+ * log (span_rows.c): the shards count the rows that refer to an entry, and the node decodes the
+ * entry. */
 #include "store/clickhouse/tag_union.h"
 
 #include <inttypes.h>
@@ -17,7 +18,7 @@
 enum {
     ANSWER_LEN = 64 << 20,
     SET_CAP = 128 << 20,
-    BODY_CAP = 16 << 20, /* of one resource, scope or span that is looked into */
+    BODY_CAP = 16 << 20, /* of one resource, scope or span to decode */
     MAX_BODIES = 20000,  /* of a shard */
     MAX_VALUES = 320000, /* likewise */
     FEW_VALUES = 2000,
@@ -26,8 +27,8 @@ enum {
 
 struct entry {
     struct sf_value val;
-    uint64_t n_own;    /* rows of this node, as its own store counts, */
-    uint64_t n_mine;   /* as the shards count, */
+    uint64_t n_own;    /* rows of this node, as counted by its own store, */
+    uint64_t n_mine;   /* as counted by the shards, */
     uint64_t n_others; /* and rows of other nodes */
 };
 
@@ -105,7 +106,7 @@ static enum sf_err tag_union_add_attrs(struct joining *j, struct sf_attrs attrs,
 
 /* ---- queries ---- */
 
-/* What is frequent in all need not be so on each shard: a few more than are wanted. */
+/* The most frequent values over all shards need not be so on each shard: request more. */
 static uint32_t most_of(const struct joining *j)
 {
     uint32_t most = j->query->enough ? j->query->enough : j->query->limit;
@@ -133,7 +134,7 @@ static void tag_union_put_where(const struct joining *j, struct sf_buf *sql)
     sf_cond_sql_where(j->r, &query, j->q, sql);
 }
 
-/* Rows: a name, as a value's text, and counts; or a value of one of the four types. */
+/* Rows have a name (in the column of text values) and counts; for values, one of four types. */
 static void put_span_names(const struct joining *j, struct sf_buf *sql)
 {
     sf_buf_print(sql, "SELECT toUInt8(0), toString(arrayJoin(arrayConcat(sk, ik, dk, xk))) AS k, "
@@ -143,7 +144,7 @@ static void put_span_names(const struct joining *j, struct sf_buf *sql)
     sf_buf_print(sql, " GROUP BY k ORDER BY mine + others DESC, k LIMIT %" PRIu32, most_of(j) + 1);
 }
 
-/* A key that is there twice has its last value (model/value.h), as in the node. */
+/* If a key occurs twice, its last value is used (model/value.h), as in the local store. */
 static void put_span_values(const struct joining *j, struct sf_buf *sql)
 {
     static const struct {

@@ -1,9 +1,9 @@
 /* tag_union.h - names and values of attributes over all nodes: `span_tags` of store.h.
  *
- * The node asks its own store and every shard, one query each. Rows that this node has shipped
- * are counted by both: of the two counts the larger one holds, since either side may have dropped
- * rows that the other still has. Attributes of events and links are searched for in at most 20,000
- * spans of a shard; has_more says when there were more. */
+ * The node queries its own store and every shard, once each. Rows that this node has shipped are
+ * counted by both; the larger count is used, since either side may have deleted rows that the other
+ * still has. Attributes of events and links are searched in at most 20,000 spans of a shard;
+ * has_more is set if there were more. */
 #pragma once
 #include "store/clickhouse/remote_source.h"
 

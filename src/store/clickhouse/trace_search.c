@@ -1,10 +1,10 @@
-/* trace_search.c - candidates of all shards and of this node, merged by start; chunks of them read
- * whole, and judged by the local scan.
+/* trace_search.c - merges candidate traces of all shards and of this node by start time, reads them
+ * in chunks, and evaluates them with the local scan.
  *
- * A candidate is known by the start of a span of it that may match, and its trace may begin before
- * that. A trace that proves to begin before candidates that are not read yet waits for them, so
- * that traces come in the order of their starts. (Oldest first cannot be kept so: there the order
- * is that of the candidates.) */
+ * A candidate is found by the start of a matching span; its trace may begin before that. A trace
+ * that turns out to begin before candidates that are not read yet is held back until these are
+ * read, so that traces are returned in the order of their starts. (With oldest first this is not
+ * possible: there the order is that of the candidates.) */
 #include "store/clickhouse/trace_search.h"
 
 #include <inttypes.h>
@@ -30,17 +30,17 @@ enum {
 
 struct candidate {
     sf_trace_id id;
-    uint64_t start_ns; /* of a span of it that may match, or */
-    bool is_exact;     /* of the trace */
+    uint64_t start_ns; /* start of a span that may match, */
+    bool is_exact;     /* or, if true, of the trace */
 };
 
-struct page { /* of a shard: its candidates in order, from `at` on not taken yet */
+struct page { /* of one shard: its candidates in order; those from `at` on are not used yet */
     struct candidate *list;
     uint32_t n, at;
     bool has_more, is_away;
 };
 
-struct member { /* of the chunk */
+struct member { /* one trace of the chunk */
     struct candidate c;
     uint64_t start_ns; /* of the trace */
     bool waits;
@@ -50,17 +50,18 @@ struct cursor {
     struct sf_span_cursor base;
     struct sf_remote_source source;
     struct sf_query_ctx *q;
-    struct sf_span_query query; /* the caller's, whose lists stay as long as the cursor */
+    /* Copied from the caller; its lists must stay valid as long as the cursor. */
+    struct sf_span_query query;
     bool is_newest;
 
     struct page *pages;
     uint32_t n_asked; /* pages so far */
     struct sf_span_cursor *own;
-    struct sf_span_rows own_rows; /* its last ones, from own_row on not examined */
+    struct sf_span_rows own_rows; /* the last rows read; those from own_row on are not examined */
     uint32_t own_row;
     struct candidate own_next;
     bool has_own_next;
-    struct candidate *waiting; /* sorted, the next at the end */
+    struct candidate *waiting; /* sorted, the next one at the end */
     uint32_t n_waiting, cap_waiting;
 
     sf_trace_id *seen;
@@ -73,9 +74,10 @@ struct cursor {
     struct sf_table chunk_at;
     struct sf_store *view;
     struct sf_span_cursor *inner;
-    struct sf_span_rows rows; /* of the inner cursor, given in pieces where some wait */
+    /* Of the inner cursor; returned in parts if some traces are held back. */
+    struct sf_span_rows rows;
     uint32_t row;
-    struct sf_value_column *want; /* of the piece */
+    struct sf_value_column *want; /* columns of the current part */
     uint32_t n_given;
     sf_trace_id last;
     bool has_ended;
@@ -198,8 +200,8 @@ static enum sf_err end_own(struct cursor *c, struct sf_why *why)
     return err;
 }
 
-/* Rows are of one trace after the other, by start. One that continues in the next batch is met
- * twice, and known by then. */
+/* Rows are grouped by trace, in the order of starts. A trace that continues in the next batch is
+ * seen twice; the second time it is already known. */
 static enum sf_err load_own(struct cursor *c, struct sf_why *why)
 {
     while (c->own && !c->has_own_next) {
@@ -352,7 +354,7 @@ static enum sf_err trace_search_add_own(struct cursor *c, struct sf_why *why)
     return err;
 }
 
-/* Traces that begin before ones that are still to be read come after those. */
+/* Holds back traces that begin before traces that are still to be read. */
 static enum sf_err put_off(struct cursor *c, struct sf_why *why)
 {
     const struct candidate *next = NULL;
@@ -423,13 +425,13 @@ static enum sf_err trace_search_read_chunk(struct cursor *c, struct sf_why *why)
 
 /* ---- the cursor ---- */
 
-/* The next rows of traces that do not wait; false: none are left of these rows, or the limit is
+/* The next rows of traces that are not held back; false: none left in these rows, or the limit is
  * reached. */
 static bool trace_search_give_rows(struct cursor *c, struct sf_span_rows *out)
 {
     uint32_t from = c->row, to;
     bool waits = true;
-    while (waits && c->row < c->rows.n_rows) { /* skip those that wait */
+    while (waits && c->row < c->rows.n_rows) { /* skip traces that are held back */
         const struct member *m = trace_search_find(c, c->rows.trace_id[c->row]);
         waits = m && m->waits;
         from = c->row;

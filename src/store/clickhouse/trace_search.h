@@ -1,9 +1,9 @@
 /* trace_search.h - whole traces that may match, over all nodes: span_scan of store.h with a judge
  * or has_whole_traces.
  *
- * Every shard says which traces have a span that may satisfy the conditions, and this node's store
- * says it of its own; in the order of their starts some of them at a time are read whole into a
- * view, and the local scan of that view decides. */
+ * Every shard, and this node's store for its own rows, lists the traces that have a span that may
+ * satisfy the conditions. In the order of their starts, groups of these traces are read completely
+ * into a view, and the local scan of that view decides. */
 #pragma once
 #include "store/clickhouse/remote_source.h"
 

@@ -1,3 +1,9 @@
+/* trace_union.c - a cursor that returns whole traces from this node and all shards.
+ *
+ * The requested traces are processed in chunks. For each chunk, two queries per shard read the
+ * spans and the resources they refer to. For each trace the cursor first returns this node's own
+ * rows, then the remote rows that this node does not have. Spans that occur more than once (sent
+ * twice, or to two nodes) are returned once. */
 #include "store/clickhouse/trace_union.h"
 
 #include <inttypes.h>
@@ -13,7 +19,7 @@
 
 enum { CHUNK = 128, ANSWER_LEN = 64 << 20, ARENA_LEN = 128 << 20 };
 
-struct own { /* a row of this node, of the trace that is given now */
+struct own { /* a row of this node that belongs to the current trace */
     sf_span_id id;
     uint64_t end_ns;
     uint32_t n_attrs, tenant;
@@ -26,23 +32,23 @@ struct cursor {
     struct sf_query_ctx *q;
     struct sf_trace_ask *asks; /* copied, as the tenants are */
     size_t n_asks, ask;
-    struct sf_query_ctx own_q; /* with the tenants */
+    struct sf_query_ctx own_q; /* with copied tenants */
     uint32_t *tenants;
 
     struct sf_span_cursor *local;
-    struct sf_span_rows head; /* its next rows */
+    struct sf_span_rows head; /* the next rows of this node */
     bool has_head;
     struct own *own;
     uint32_t n_own, cap_own;
     struct sf_table own_at;
 
-    size_t chunk_end; /* asks before it have their remote rows here */
+    size_t chunk_end; /* the remote rows of requests before this one are loaded */
     struct sf_arena arena, batch;
     bool has_arenas;
     struct sf_buf *answers; /* two for each shard */
     struct sf_span_answer found;
-    uint32_t *tenant_of; /* by row; SF_NONE: not one of the query's */
-    uint32_t at;         /* the next remote row of the trace */
+    uint32_t *tenant_of; /* by row; SF_NONE: not a tenant of the query */
+    uint32_t at;         /* index of the next remote row of the trace */
 };
 
 /* ---- asking ---- */
@@ -59,8 +65,9 @@ static void print_which(const struct cursor *c, size_t from, struct sf_buf *sql)
     sf_buf_print(sql, ")");
 }
 
-/* The index says on which days a trace has spans: it is sorted by trace, `spans` is not. A row of
- * it has the first day of what one request brought, and all of that lies within its length. */
+/* The table of traces tells on which days a trace has spans, since it is sorted by trace and
+ * `spans` is not. Each of its rows has the first day of the spans of one request and their length
+ * in time. */
 static void print_spans(const struct cursor *c, size_t from, struct sf_buf *sql)
 {
     sf_buf_print(sql,
@@ -133,12 +140,12 @@ static int trace_union_by_trace(const void *x, const void *y)
         order = a->span.span_id < b->span.span_id ? -1 : a->span.span_id > b->span.span_id;
     if (!order)
         order = (a->span.kind > b->span.kind) - (a->span.kind < b->span.kind);
-    if (!order) /* of copies the best first */
+    if (!order) /* of several copies, the best first */
         order = sf_span_is_better(&b->span, &a->span) ? -1 : sf_span_is_better(&a->span, &b->span);
     return order;
 }
 
-/* The same span as the row before it: sent twice, or to two nodes. */
+/* Is it the same span as in the row before (sent twice, or to two nodes)? */
 static bool is_copy(const struct cursor *c, uint32_t row)
 {
     const struct sf_span *s = &c->found.rows[row].span, *before;
@@ -201,8 +208,8 @@ static bool note_own(struct cursor *c, const struct sf_span_rows *rows)
     return true;
 }
 
-/* A copy that is better than this node's is given, too; the code that assembles the trace uses it.
- */
+/* A copy that is better than this node's is returned, too; the code that assembles the trace
+ * chooses. */
 static bool trace_union_is_own(const struct cursor *c, uint32_t row)
 {
     const struct sf_span *s = &c->found.rows[row].span;
@@ -260,7 +267,7 @@ static void trace_union_put(struct columns *k, uint32_t n, const struct sf_span 
     k->spans[n] = *s;
 }
 
-/* The next rows of the trace that this node has not; 0: none are left. */
+/* The next rows of the trace that this node does not have; 0: none left. */
 static enum sf_err give_remote(struct cursor *c, struct sf_span_rows *out, struct sf_why *why)
 {
     sf_trace_id id = c->asks[c->ask].id;
@@ -302,8 +309,8 @@ static enum sf_err give_remote(struct cursor *c, struct sf_span_rows *out, struc
     return SF_OK;
 }
 
-/* This node's next rows. When it cannot read a later trace, the others' rows of this one come
- * first. */
+/* Loads this node's next rows. If it cannot read a later trace, the remote rows of the current
+ * trace are returned first. */
 static enum sf_err load_head(struct cursor *c, struct sf_why *why)
 {
     if (c->has_head || !c->local)

@@ -17,7 +17,7 @@
 #include "store/local/local.h"
 
 #define CONNECT_NS (5 * SF_NS_PER_S)
-#define WORK_NS    (600 * SF_NS_PER_S) /* of one statement: a mutation rewrites parts */
+#define WORK_NS    (600 * SF_NS_PER_S) /* for one statement: a mutation rewrites parts */
 
 enum { ROUND_INTERVALS = 12, TTL_ROUNDS = 3, SLOW_ROUNDS = 30, MAX_TENANTS = 4096 };
 
@@ -29,7 +29,7 @@ struct sf_upkeep {
     struct sf_lease lease;
     char said[240]; /* the last error that was logged */
 
-    struct sf_mutex lock; /* guards what follows; takes nothing */
+    struct sf_mutex lock; /* guards what follows; a leaf lock */
     struct sf_condvar wake;
     struct sf_upkeep_counts counts;
     atomic_bool is_stopping;
@@ -56,7 +56,7 @@ static void usual_rule(const struct sf_retention *rule, struct sf_tenant_rule *o
     *out = (struct sf_tenant_rule){.spans_ns = rule->spans_ns, .profiles_ns = rule->profiles_ns};
 }
 
-/* Those with ages of their own. */
+/* Lists the tenants with their own retention ages. */
 static enum sf_err list_tenants(struct sf_upkeep *u, const struct sf_retention *rule,
                                 struct sf_tenant_ages **out, size_t *out_n, struct sf_why *why)
 {
@@ -87,7 +87,7 @@ static enum sf_err retain(struct sf_upkeep *u, struct sf_why *why)
     struct sf_remote_retain r = {.database = u->config.address->database};
     enum sf_err err = SF_OK;
     if (!sf_local_retention(u->store, &rule, &r.now_ns))
-        return SF_OK; /* the clock is ahead: the local store has said so */
+        return SF_OK; /* the clock is ahead, as the local store has reported */
     usual_rule(&rule, &longest);
     if (u->config.tenant_rule) {
         u->config.tenant_rule(u->config.tenant_rule_arg, SF_STR_NONE, &longest);
@@ -143,8 +143,7 @@ static enum sf_err clear_judged(struct sf_upkeep *u, struct sf_why *why)
 
 /* ---- the thread ---- */
 
-/* Tables are made by the thread that ships: until they are there, there is nothing to look after.
- */
+/* The shipper creates the tables; until then there is nothing to do. */
 static enum sf_err is_made(struct sf_upkeep *u, bool *out, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
@@ -167,7 +166,7 @@ static enum sf_err upkeep_work(struct sf_upkeep *u, struct sf_why *why)
     sf_mutex_lock(&u->lock);
     u->counts.lease_until_ns = u->lease.held_until_ns;
     if (!is_ours)
-        u->counts.n_erasures = 0; /* the other node counts them */
+        u->counts.n_erasures = 0; /* the node that has the lease counts them */
     sf_mutex_unlock(&u->lock);
     if (!err && is_ours)
         err = erase(u, why);
@@ -202,7 +201,7 @@ static void upkeep_loop(void *arg)
             u->said[0] = 0;
         if (!err || err == SF_ERR_CANCELLED || strcmp(u->said, why.text) == 0)
             continue;
-        snprintf(u->said, sizeof(u->said), "%s", why.text); /* once, while it continues */
+        snprintf(u->said, sizeof(u->said), "%s", why.text); /* log a continuing fault once */
         upkeep_notice(u, "upkeep: %s", why.text);
     }
 }

@@ -1,7 +1,7 @@
-/* upkeep.h - the thread that looks after the data in ClickHouse.
+/* upkeep.h - the thread that maintains the data in ClickHouse.
  *
- * All nodes have one. What has to be done once is done by the node that has the lease (lease.h):
- * dropping what is too old and what was judged, and finishing erasures. */
+ * Every node has one. Work that must be done once is done by the node that has the lease (lease.h):
+ * deleting data that is too old or was judged, and finishing erasures. */
 #pragma once
 #include "store/clickhouse/remote_address.h"
 #include "store/local/local_config.h"
@@ -12,7 +12,7 @@ struct sf_upkeep;
 struct sf_upkeep_config {
     const struct sf_remote_address *address; /* borrowed until stop, like all below */
     const char *user, *password, *ca_file;   /* NULL: none */
-    int64_t interval_ns;                     /* of shipping; a round is twelve of these */
+    int64_t interval_ns; /* the shipping interval; a maintenance pass runs every twelve of these */
     void (*tenant_rule)(void *arg, sf_str tenant, struct sf_tenant_rule *io); /* may be NULL */
     void *tenant_rule_arg;
     void (*notice)(void *arg, const char *sentence);
@@ -30,8 +30,8 @@ struct sf_upkeep_counts {
 
 enum sf_err sf_upkeep_start(const struct sf_upkeep_config *config, struct sf_store *store,
                             struct sf_upkeep **out, struct sf_why *why);
-void sf_upkeep_stop(struct sf_upkeep *u); /* NULL is fine */
-/* How long what was decided waits before it counts: longer than a question takes to be asked. */
+void sf_upkeep_stop(struct sf_upkeep *u); /* NULL is allowed */
+/* Delay until a decision counts: longer than a query needs to read all shards. */
 static inline int64_t sf_upkeep_grace_s(int64_t interval_ns)
 {
     int64_t s = 12 * interval_ns / 1000000000;
