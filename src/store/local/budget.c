@@ -4,7 +4,7 @@
 #include "base/invariant.h"
 #include "base/limits.h"
 
-/* Of 256: what the whole server has by default, in MB. */
+/* Shares of the memory budget in 1/256, which is 1 MB with the default budget of 256 MB. */
 static const unsigned shares[SF_LINES] = {
     [SF_LINE_MEMTABLES] = 16, [SF_LINE_PARTS] = 40,   [SF_LINE_DUPLICATES] = 8,
     [SF_LINE_MERGE] = 24,     [SF_LINE_QUERIES] = 48, [SF_LINE_READERS] = 16,
@@ -29,7 +29,7 @@ void sf_budget_add(struct sf_budget *b, enum sf_budget_line line, size_t len)
     while (now > most &&
            !atomic_compare_exchange_weak_explicit(&b->most[line], &most, now, memory_order_relaxed,
                                                   memory_order_relaxed)) {
-        /* another thread was faster: check again */
+        /* another thread changed the value: try again */
     }
 }
 
@@ -49,8 +49,8 @@ size_t sf_budget_most(const struct sf_budget *b, enum sf_budget_line line)
     return atomic_load_explicit(&b->most[line], memory_order_relaxed);
 }
 
-/* Not every query fails when the limit is reached, or one large query would end all small ones: the
- * largest one has to stop. New ones are refused meanwhile. */
+/* When the limit is reached, not every query fails, or one large query would end all small ones:
+ * only a query that holds more than a quarter is stopped. New queries are refused meanwhile. */
 enum sf_err sf_budget_query(struct sf_budget *b, size_t *io_counted, size_t len, struct sf_why *why)
 {
     if (len > *io_counted)
@@ -61,7 +61,7 @@ enum sf_err sf_budget_query(struct sf_budget *b, size_t *io_counted, size_t len,
     if (len <= b->cap[SF_LINE_QUERIES] / 4 || !sf_budget_is_over(b, SF_LINE_QUERIES))
         return SF_OK;
     if (len <= b->cap[SF_LINE_QUERIES] && sf_account_is_open())
-        return SF_OK; /* what all hold together is the account's matter */
+        return SF_OK; /* the total of all queries is limited by the memory account instead */
     if (len <= b->cap[SF_LINE_QUERIES])
         return sf_fail(why, SF_ERR_BUSY,
                        "query: holds %zu KB, and with the others more than the %zu KB that all "

@@ -1,4 +1,4 @@
-/* engine.h - the embedded store itself: what its parts share. Private to store/local. */
+/* engine.h - the state of the embedded store that its files share. Private to store/local. */
 #pragma once
 #include <stdatomic.h>
 
@@ -24,7 +24,7 @@ struct sf_tenants;
 
 struct sf_local {
     struct sf_store base;
-    void *rider;                   /* of a store that stands on this one; NULL: none */
+    void *rider;                   /* state of a store that wraps this one; NULL: none */
     struct sf_local_config config; /* tuning with its defaults filled in */
     struct sf_local_tuning tune;
     struct sf_dir *dir;
@@ -40,80 +40,83 @@ struct sf_local {
     struct sf_long_traces long_traces;
     struct sf_partials partials;
     struct sf_doubles doubles;
-    struct sf_snapshots prof_snapshots; /* blocks of profiles; tombstones are in the other one */
+    struct sf_snapshots prof_snapshots; /* blocks of profiles; tombstones are in `snapshots` */
 
-    /* The gate between appends and a generation switch. Held shared while a batch gets its LSN and
-     * its rows their place (and while a memtable is sealed), exclusively for the moment in which
-     * the generation changes: so every LSN up to the one read there is in what the flush takes.
-     * Taken after flush_lock, before the locks of memtables and profiles. Shared holders do not
-     * wait: a pending switch keeps further appends out. */
+    /* The gate between appends and a switch of generations. Held shared while a batch gets its LSN
+     * and its rows are stored (and while a memtable is sealed), and exclusively for the short time
+     * in which the generation changes: so the flush gets every record up to the LSN read there.
+     * Taken after flush_lock, before the locks of memtables and profiles. While an exclusive holder
+     * waits, no further shared holder enters. */
     struct sf_rwlock gate;
     uint64_t gen; /* guarded by gate */
     struct sf_memtable *memtables;
     unsigned n_memtables;
     atomic_llong read_mono_ns; /* time of the last search; 0: never */
 
-    /* Guards the two below, and that they and prof_snapshots are seen together. Taken under the
-     * gate and by a flush; before the locks of snapshots and runs. */
+    /* Guards the two below, and keeps them consistent with prof_snapshots. Taken under the gate and
+     * by a flush; before the locks of snapshots and runs. */
     struct sf_mutex prof_lock;
-    struct sf_profile_mem *prof;     /* where profiles are added; changes only behind the gate */
-    struct sf_profile_mem *flushing; /* a list: taken by flushes that have not ended well yet */
-    struct sf_profile_mem **lent;    /* of a view: the memory of the store that it is a view of */
+    /* Where profiles are added; changes only with the gate held exclusively. */
+    struct sf_profile_mem *prof;
+    /* List of those that a flush has taken and not yet written successfully. */
+    struct sf_profile_mem *flushing;
+    struct sf_profile_mem **lent; /* only in a view: memory of the store that it is a view of */
     size_t n_lent;
 
-    /* One flush at a time, and flushed_mono_ns. Held throughout, on purpose, across all its file
-     * calls. Taken after merge_lock (an erasure flushes) and before the gate. */
+    /* Allows one flush at a time; guards flushed_mono_ns. Deliberately held during all file calls
+     * of a flush. Taken after merge_lock (an erasure flushes) and before the gate. */
     struct sf_mutex flush_lock;
-    /* One merge, retention or erasure pass at a time. Held throughout likewise; the first of all.
-     */
+    /* Allows one merge, retention or erasure pass at a time; held throughout. Taken before all
+     * other locks. */
     struct sf_mutex merge_lock;
 
-    /* One change of the tombstones at a time, and none while a merge commits; so it is held across
-     * the commit. Taken after merge_lock, never with flush_lock; before snapshots, catalogue,
-     * runs and number_lock. */
+    /* Allows one change of the tombstones at a time, and none while a merge commits. Taken after
+     * merge_lock, never with flush_lock; before snapshots, catalogue, runs and number_lock. */
     struct sf_mutex erase_lock;
-    int64_t erase_retry_ns; /* the compact thread's own */
+    int64_t erase_retry_ns; /* used by the compact thread only */
     uint64_t n_erasures_left;
 
     struct sf_uncommitted uncommitted;
     struct sf_keep_book keep;
 
-    struct sf_mutex number_lock; /* guards the four below; takes nothing */
+    struct sf_mutex number_lock; /* guards the four below; a leaf lock */
     uint64_t next_block, next_flush;
     uint64_t ckpt_lsn;
-    uint64_t log_sequence, log_lsn; /* as the catalogue knew them at start */
-    bool is_log_missing;            /* they were not there */
+    uint64_t log_sequence, log_lsn; /* as stored in the catalogue at start */
+    bool is_log_missing;            /* that segment of the log is missing */
     uint64_t next_erasure;
 
-    struct sf_mutex rule_lock; /* guards retention and its clock; takes nothing: appends need it */
+    /* Guards the rules of retention and its clock; a leaf lock, taken by appends. */
+    struct sf_mutex rule_lock;
     struct sf_retention retention;
-    int64_t now_ns;       /* retention's idea of now */
-    int64_t now_mono_ns;  /* when it was right */
-    int64_t saved_now_ns; /* as the catalogue has it */
-    /* Of files that are not the store's, when they were last examined; the compact thread's. */
+    int64_t now_ns;       /* the current time that retention uses */
+    int64_t now_mono_ns;  /* monotonic time at which now_ns was set */
+    int64_t saved_now_ns; /* now_ns as stored in the catalogue */
+    /* State of files that do not belong to the store; used by the compact thread only. */
     struct sf_beside_state beside;
     int64_t beside_mono_ns;
-    /* Rules of services that were last worked in, and when; likewise. */
+    /* Version of the service rules that were last applied, and when; used by the compact thread. */
     uint64_t service_version;
     int64_t service_mono_ns;
-    bool is_clock_ahead; /* age retention pauses */
-    int64_t agree_ns;    /* monotonic: since when incoming spans agree with the wall clock; 0 */
+    bool is_clock_ahead; /* retention by age is paused */
+    /* Monotonic: since when span times agree with the wall clock; 0: they do not. */
+    int64_t agree_ns;
 
-    atomic_llong last_start_ns; /* start of a span that came last; 0 once examined */
+    atomic_llong last_start_ns; /* start of the last received span; 0 once examined */
 
-    /* Arenas that granules were decoded into, with their pages: faulting them in again costs more
-     * than decoding does. */
-    struct sf_mutex pool_lock; /* guards the two below; takes nothing */
+    /* Arenas for decoded granules. They are reused because faulting in their pages costs more than
+     * the decoding. */
+    struct sf_mutex pool_lock; /* guards the two below; a leaf lock */
     struct sf_arena pool[2];
     unsigned n_pool;
 
-    struct sf_mutex state_lock; /* guards the reasons; takes nothing */
+    struct sf_mutex state_lock; /* guards the reasons; a leaf lock */
     char refuse_reason[160], degraded_reason[224], merge_reason[160];
-    atomic_int pressure; /* enum sf_pressure, apart from what the log says */
+    atomic_int pressure; /* enum sf_pressure, without that of the log */
     atomic_bool is_flush_failing, is_disk_full;
 
     atomic_uint_fast64_t n_samples, n_profiles;
-    atomic_size_t prof_len; /* bytes of profiles added since the last switch */
+    atomic_size_t prof_len; /* bytes of profiles added since the last change of generations */
     atomic_uint_fast64_t n_spans, n_batches, n_duplicates, n_replayed, n_lost_lsn, n_repeats;
     atomic_uint_fast64_t disk_free_len,
         flush_wal_mark;      /* log bytes appended since the checkpoint */
@@ -121,13 +124,14 @@ struct sf_local {
 
     /* Threads. */
     struct sf_thread flush_thread, compact_thread, seal_thread;
-    struct sf_mutex wake_lock; /* guards the ten below; takes nothing */
+    struct sf_mutex wake_lock; /* guards the ten below; a leaf lock */
     struct sf_condvar wake_flush, wake_compact, wake_seal, sealed;
     bool must_flush, must_compact;
     uint64_t n_seals_asked, n_seals_done;
     enum sf_err seal_err; /* of the last one */
     struct sf_why seal_why;
-    atomic_int_fast64_t shown_mono_ns; /* all that came before is in the snapshot; 0: not known */
+    /* Monotonic: rows received before are in the snapshot; 0: not known. */
+    atomic_int_fast64_t shown_mono_ns;
     atomic_bool is_stopping;
 };
 
@@ -153,7 +157,7 @@ int64_t sf_local_profile_retention(struct sf_local *l);
 void sf_local_day_dir(uint8_t kind, int64_t day, char out[32]);
 void sf_local_block_path(uint8_t kind, int64_t day, uint64_t id, char out[64]);
 void sf_local_tmp_path(uint8_t kind, uint64_t id, char out[64]);
-/* The snapshots of a kind of block: spans and profiles are never read together. */
+/* The snapshots for a kind of block: spans and profiles are never read together. */
 static inline struct sf_snapshots *sf_local_snapshots(struct sf_local *l, uint8_t kind)
 {
     return kind == SF_BLOCK_PROFILES ? &l->prof_snapshots : &l->snapshots;

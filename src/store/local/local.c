@@ -1,6 +1,8 @@
-/* Start order: lock, catalogue (rebuilt when lost), folders, blocks, tombstones, request hashes,
- * log, replay, threads. Stop in reverse. docs/format-store.md tells what each step finds after a
- * crash. */
+/* local.c - opening and closing the embedded store.
+ *
+ * Start order: lock, catalogue (rebuilt when lost), folders, blocks, tombstones, request hashes,
+ * log, replay, threads. Stop in reverse. docs/format-store.md describes what each step finds after
+ * a crash. */
 #include "store/local/local.h"
 
 #include <inttypes.h>
@@ -229,7 +231,8 @@ static enum sf_err init_memory(struct sf_local *l, struct sf_why *why)
     return SF_OK;
 }
 
-/* The uuid of a store whose catalogue is gone: from the lock file, the log, the blocks, or new. */
+/* Rebuilds a lost catalogue. The store's uuid is taken from the lock file, the log or the blocks,
+ * or is new. */
 static enum sf_err rebuild(struct sf_local *l, struct sf_catalogue_meta *meta, bool *out_was_used,
                            struct sf_why *why)
 {
@@ -308,7 +311,8 @@ static bool local_see_file(void *arg, const char *path, uint64_t id)
     return true;
 }
 
-/* Files that no row names: what a crash between rename and commit left, or a stranger's. */
+/* Moves files without a catalogue row to orphan/: left by a crash between rename and commit, or
+ * foreign. */
 static enum sf_err move_strangers(struct sf_local *l, const struct loading *load,
                                   struct sf_why *why)
 {
@@ -329,7 +333,7 @@ static enum sf_err move_strangers(struct sf_local *l, const struct loading *load
     return err;
 }
 
-/* Header and tail of every live block; request hashes of the young ones. */
+/* Checks header and tail of every live block; loads request hashes of recent ones. */
 static enum sf_err check_blocks(struct sf_local *l, const struct loading *load, struct sf_why *why)
 {
     int64_t now_ns = sf_local_wall_ns(l);
@@ -343,12 +347,12 @@ static enum sf_err check_blocks(struct sf_local *l, const struct loading *load, 
         enum sf_err err;
         sf_tenants_skip(l->tenants, run->row.tenant);
         if (run->row.state == SF_BLOCK_BAD) {
-            atomic_store(&run->is_bad, false); /* look again: the disk may be whole now */
+            atomic_store(&run->is_bad, false); /* check again: the disk may work now */
         }
         err = is_profiles ? sf_run_enter_profiles(run, &profiles, why)
                           : sf_run_enter(run, SF_TABLES_ALL, &spans, why);
         if (err == SF_ERR_CORRUPT || err == SF_ERR_IO)
-            continue; /* quarantined, or tried again when it is read */
+            continue; /* quarantined, or retried when it is read */
         if (err)
             return err;
         hashes = is_profiles ? sf_profile_block_reader_dup_hashes(profiles, &n)
@@ -360,7 +364,8 @@ static enum sf_err check_blocks(struct sf_local *l, const struct loading *load, 
     return SF_OK;
 }
 
-/* Into the snapshot of their kind; those that are shown are NULL in the list afterwards. */
+/* Adds the blocks to the snapshot of their kind; entries of the list that were added become
+ * NULL. */
 static enum sf_err show_blocks(struct sf_local *l, struct loading *load, struct sf_why *why)
 {
     static const uint8_t kinds[] = {SF_BLOCK_SPANS, SF_BLOCK_PROFILES};
@@ -422,7 +427,7 @@ static enum sf_err open_catalogue(struct sf_local *l, bool *out_is_new, struct s
     memcpy(l->uuid, meta.uuid, 16);
     memcpy(l->runs.uuid, meta.uuid, 16);
     l->ckpt_lsn = meta.ckpt_lsn;
-    /* A store that was in use had a segment: without any, the log is gone with the catalogue. */
+    /* A store that was in use had a segment: if there is none, the log is lost, too. */
     l->log_sequence = was_used ? 1 : meta.log_sequence;
     l->log_lsn = meta.log_lsn;
     l->next_block = meta.next_block;
@@ -439,7 +444,7 @@ static void wal_notice(void *arg, const char *sentence)
     sf_local_notice(arg, "%s", sentence);
 }
 
-/* A failure costs nothing now: the log itself and wal.tail say the same. */
+/* A failure is harmless: the log and wal.tail have the same information. */
 static void wal_begin(void *arg, uint64_t sequence, uint64_t first_lsn)
 {
     struct sf_local *l = arg;
@@ -598,7 +603,7 @@ static void local_close(struct sf_store *s)
     bool is_newer;
     if (!l)
         return;
-    if (sf_flush_run(l, &why)) /* nothing is lost: the log has it */
+    if (sf_flush_run(l, &why)) /* nothing is lost: the log has the rows */
         sf_local_notice(l, "store: close: %s", why.text);
     sf_mutex_lock(&l->rule_lock);
     now_ns = l->now_ns;

@@ -8,12 +8,12 @@ struct sf_wal;
 
 extern const struct sf_store_ops sf_store_local_ops;
 
-/* Recovers and replays before it returns. Fails with IO, CORRUPT (foreign directory), BUSY
- * (another server holds it), NOMEM. A damaged block is not a failure: it is quarantined and
- * every answer it may have touched is not exact. */
+/* Recovers and replays before it returns. Fails with IO, CORRUPT (foreign directory), BUSY (another
+ * server uses it), NOMEM. A damaged block is not a failure: it is quarantined, and answers that may
+ * be affected are marked as not exact. */
 enum sf_err sf_local_open_store(const struct sf_local_config *config, struct sf_store **out,
                                 struct sf_why *why);
-/* Of a store that this opened. */
+/* For a store opened by sf_local_open_store(). */
 void sf_local_figures_stats(struct sf_store *s, struct sf_local_stats *out);
 
 /* ---- for a store that stands on this one (store/clickhouse) ----
@@ -25,15 +25,16 @@ struct sf_wal *sf_local_log(struct sf_store *s);
 const uint8_t *sf_local_uuid(const struct sf_store *s); /* 16 bytes */
 /* Borrowed until close. False: the number is not assigned. */
 bool sf_local_tenant_name(struct sf_store *s, uint32_t tenant, sf_str *out);
-/* What holds, and retention's idea of now. False: the clock is ahead, and nothing goes by age. */
+/* The rules in force, and the current time that retention uses. False: the clock is ahead, and
+ * nothing is deleted by age. */
 bool sf_local_retention(struct sf_store *s, struct sf_retention *out, int64_t *out_now_ns);
-/* By which rules an hour is judged: version, since_hour and rules of `out`, in `req`. NOT_FOUND: it
- * is not. */
+/* The rules by which an hour is judged: version, since_hour and rules of `out`, in `req`.
+ * NOT_FOUND: it is not judged. */
 enum sf_err sf_local_keep_rules(struct sf_store *s, int64_t hour, struct sf_arena *req,
                                 struct sf_keep_due *out, struct sf_why *why);
 
-/* Reads everything in a data directory without changing anything: catalogue, blocks with every
- * checksum and column, log. `say` gets one plain sentence per finding. Fails only when it cannot
- * examine all; BUSY: a server is using the directory. */
+/* Checks everything in a data directory without changing it: catalogue, blocks with every checksum
+ * and column, log. `say` gets one sentence per finding. Fails only when it cannot examine all;
+ * BUSY: a server uses the directory. */
 enum sf_err sf_local_fsck(struct sf_dir *dir, void (*say)(void *arg, const char *sentence),
                           void *arg, uint64_t *out_n_faults, struct sf_why *why);

@@ -1,4 +1,4 @@
-/* local_figures.h - what the embedded store says of itself: its state and its numbers. */
+/* local_figures.h - state and statistics of the embedded store. */
 #pragma once
 #include "store/local/engine.h"
 

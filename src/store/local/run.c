@@ -67,7 +67,7 @@ enum sf_err sf_run_new_part(struct sf_runs *rs, struct sf_buf *bytes, uint64_t g
     };
     r->reader_len = sf_span_block_reader_memory(r->reader);
     if (r->reader_len < r->row.len)
-        r->reader_len += r->row.len; /* the bytes themselves */
+        r->reader_len += r->row.len; /* a part's bytes are in memory */
     sf_budget_add(rs->budget, SF_LINE_PARTS, r->reader_len);
     *out = r;
     return SF_OK;
@@ -172,7 +172,7 @@ struct sf_run *sf_runs_take_dead(struct sf_runs *rs)
 void sf_run_quarantine(struct sf_run *r, const char *sentence)
 {
     char line[400];
-    if (sf_account_has_refused()) /* it was not read for want of memory */
+    if (sf_account_has_refused()) /* it could not be read because memory ran out */
         return;
     if (atomic_exchange(&r->is_bad, true))
         return;
@@ -210,7 +210,7 @@ static void count_use(struct sf_runs *rs, struct sf_run *r)
     r->n_uses++;
 }
 
-/* Should a be closed before b, which is of the same sort? */
+/* Should a be closed before b, which is of the same class (fresh or kept)? */
 static bool goes_before(const struct sf_runs *rs, const struct sf_run *a, const struct sf_run *b)
 {
     if (a->is_kept) {
@@ -221,13 +221,13 @@ static bool goes_before(const struct sf_runs *rs, const struct sf_run *a, const 
     return a->used_at < b->used_at;
 }
 
-/* The one of the kept or of the fresh ones to go first; its lock is held then. */
+/* The kept (or fresh) reader to close first, with its lock held. */
 static struct sf_run *run_find_first(struct sf_runs *rs, bool is_kept)
 {
     struct sf_run *first = NULL;
     for (struct sf_run *r = rs->open; r; r = r->next_open) {
         if (r->is_kept != is_kept || !sf_mutex_try(&r->lock))
-            continue; /* in use this moment */
+            continue; /* in use right now */
         if (r->n_users == 0 && (r->reader || r->profiles) &&
             (!first || goes_before(rs, r, first))) {
             if (first)
@@ -240,7 +240,8 @@ static struct sf_run *run_find_first(struct sf_runs *rs, bool is_kept)
     return first;
 }
 
-/* Is the first of the fresh ones to stay, because there is space or another is used less? */
+/* Should the first fresh reader become a kept one? Yes if there is space, or if a kept one is used
+ * less often. */
 static bool is_worth_keeping(struct sf_runs *rs, const struct sf_run *fresh)
 {
     size_t cap = rs->budget->cap[SF_LINE_READERS];
@@ -253,7 +254,7 @@ static bool is_worth_keeping(struct sf_runs *rs, const struct sf_run *fresh)
     return kept && uses_of(rs, fresh) >= 2 * uses_of(rs, kept);
 }
 
-/* NULL: all are in use. Else its lock is held. */
+/* The reader to close, with its lock held; NULL: all are in use. */
 static struct sf_run *find_victim(struct sf_runs *rs)
 {
     size_t fresh_cap = rs->budget->cap[SF_LINE_READERS] / FRESH_PARTS;
@@ -340,7 +341,7 @@ static size_t memory_of(const struct sf_run *r)
                        : 0;
 }
 
-/* Opens what is closed, decodes the tables that are requested, and counts the memory. */
+/* Opens a closed reader, decodes the requested tables, and counts the memory. */
 static enum sf_err open_tables(struct sf_run *r, unsigned tables, struct sf_why *why)
 {
     size_t before = memory_of(r), more;
@@ -359,7 +360,7 @@ static bool is_damage(enum sf_err err)
     return err == SF_ERR_CORRUPT || err == SF_ERR_UNSUPPORTED || err == SF_ERR_NOT_FOUND;
 }
 
-/* The list knows what is open, how large it is, and how often it is used. */
+/* Updates the list of open readers: size and number of uses. */
 static void note_use(struct sf_run *r, size_t len, bool is_use, bool is_load)
 {
     struct sf_runs *rs = r->home;
@@ -390,7 +391,7 @@ static enum sf_err run_enter(struct sf_run *r, unsigned tables, struct sf_why *w
         return sf_fail(why, SF_ERR_CORRUPT, "block %s is quarantined", r->row.path);
     sf_mutex_lock(&r->lock);
     before = r->reader_len;
-    paused = sf_account_pause(); /* the next query has it, too */
+    paused = sf_account_pause(); /* shared by later queries: not charged to this one */
     err = open_tables(r, tables, why);
     sf_account_resume(paused);
     len = r->reader_len;
@@ -416,7 +417,7 @@ enum sf_err sf_run_enter(struct sf_run *r, unsigned tables, const struct sf_span
 {
     enum sf_err err = run_enter(r, tables, why);
     if (!err)
-        *out = r->reader; /* stays while it is used */
+        *out = r->reader; /* valid while it is in use */
     return err;
 }
 

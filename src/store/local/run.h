@@ -1,10 +1,10 @@
-/* run.h - one immutable run of rows behind a reader: a part in memory or a block on disk.
+/* run.h - one immutable run of rows with a reader: a part in memory or a block on disk.
  *
- * Counted. A part's reader lives as long as it does. A block's reader is opened when first
- * requested, its tables are decoded when they are, and all of it is closed again when the limit of
- * open blocks is reached and it is not in use. Which one goes: see find_victim(). A block that was
- * replaced or expired goes to the list of the dead when the last reference is dropped; the compact
- * thread deletes its file. Any thread. */
+ * Reference-counted. The reader of a part exists as long as the part. The reader of a block is
+ * opened when first requested, and its tables are decoded on demand; it is closed when the limit of
+ * open blocks is reached and it is not in use (find_victim() chooses). A block that was replaced or
+ * expired is put on the list of dead blocks when its last reference is dropped; the compact thread
+ * deletes its file. Thread-safe. */
 #pragma once
 #include <stdatomic.h>
 
@@ -23,44 +23,45 @@ struct sf_doubles;
 struct sf_run {
     atomic_uint refs;
     struct sf_runs *home;
-    struct sf_block_row row; /* id 0: a part; times, rows and length count for parts too */
-    uint64_t gen;            /* of a part: the generation whose flush takes it */
-    atomic_bool is_dead;     /* its file goes when the last reference does */
+    struct sf_block_row row; /* id 0: a part; times, rows and length are also set for parts */
+    uint64_t gen;            /* of a part: the generation that is flushed with it */
+    atomic_bool is_dead;     /* its file is deleted after the last reference is dropped */
     atomic_bool is_bad;      /* quarantined: no query reads it */
-    atomic_bool is_compared; /* with all runs before it: long_traces.h */
-    atomic_bool is_aged;     /* profiles: has no more to lose by its age, or cannot */
-    atomic_bool is_thinned;  /* profiles: no verdict has to be applied, or it cannot be */
-    atomic_uint_fast64_t outlive_mark; /* reduced to what outlives, for these pins */
-    atomic_bool is_alone; /* has too many traces or stacks to be merged with others once more */
+    atomic_bool is_compared; /* compared with all runs before it: long_traces.h */
+    atomic_bool is_aged;     /* profiles: nothing is left to remove by age, or removal failed */
+    atomic_bool is_thinned;  /* profiles: no verdict is left to apply, or that failed */
+    /* Reduced to the data kept longer, for this version of the pins. */
+    atomic_uint_fast64_t outlive_mark;
+    atomic_bool is_alone; /* has too many traces or stacks to be merged with others again */
     atomic_uint_fast64_t merge_len, merge_slot_len; /* profiles: profile_merge_size.c; 0: unknown */
-    /* Guards the four below. Held while the file is opened, so that only readers of this very block
-     * wait; takes nothing. With sf_runs.lock held it is only tried. */
+    /* Guards the four below. Held while the file is opened, so that only readers of this block
+     * wait; a leaf lock. While sf_runs.lock is held, it is only tried. */
     struct sf_mutex lock;
     struct sf_span_block_reader *reader;      /* of spans, or */
     struct sf_profile_block_reader *profiles; /* of profiles */
     unsigned n_users;
     size_t reader_len;
-    /* The rest is guarded by sf_runs.lock. */
+    /* The remaining fields are guarded by sf_runs.lock. */
     uint64_t used_at;
-    uint64_t n_uses; /* halved every so often, also while the block is closed */
+    uint64_t n_uses; /* halved from time to time, also while the block is closed */
     uint64_t n_uses_at;
-    size_t listed_len;                    /* reader_len as the list counts it */
-    bool is_kept;                         /* proved to be in use again and again */
+    size_t listed_len;                    /* reader_len as counted in the list */
+    bool is_kept;                         /* class of readers that were used repeatedly */
     struct sf_run *next_open, *prev_open; /* list of open readers */
     struct sf_run *next_dead;
     bool is_listed;
 };
 
-struct sf_runs { /* what all runs of one store share */
+struct sf_runs { /* shared by all runs of one store */
     struct sf_dir *dir;
     struct sf_budget *budget;
-    struct sf_partials *partials; /* of granules of blocks; may be NULL */
-    struct sf_doubles *doubles;   /* of blocks; may be NULL */
+    struct sf_partials *partials; /* cached results of granules; may be NULL */
+    struct sf_doubles *doubles;   /* cached comparisons of blocks; may be NULL */
     void (*notice)(void *arg, const char *sentence);
     void *notice_arg;
     uint8_t uuid[16];
-    struct sf_mutex
-        lock; /* guards all below but the last; tries the lock of a run, takes nothing */
+    /* Guards all below but the last; a leaf lock, except that it tries the lock of a run. */
+    struct sf_mutex lock;
     struct sf_run *open;
     size_t open_len[2]; /* of open readers: fresh, kept */
     struct sf_run *dead;
@@ -72,7 +73,7 @@ struct sf_runs { /* what all runs of one store share */
 void sf_runs_init(struct sf_runs *rs, struct sf_dir *dir, struct sf_budget *budget);
 void sf_runs_done(struct sf_runs *rs);
 
-/* A part from the bytes of an uncompressed block, which are taken on success. */
+/* Makes a part from the bytes of an uncompressed block, which it takes over on success. */
 enum sf_err sf_run_new_part(struct sf_runs *rs, struct sf_buf *bytes, uint64_t gen,
                             int64_t ts_min_ns, int64_t ts_max_ns, struct sf_run **out,
                             struct sf_why *why);
@@ -88,8 +89,8 @@ static inline bool sf_run_is_part(const struct sf_run *r)
     return r->row.id == 0;
 }
 
-/* The reader with these tables (enum sf_block_tables), until sf_run_leave(). A block that proves
- * damaged is quarantined: CORRUPT. */
+/* Returns the reader with these tables (enum sf_block_tables), valid until sf_run_leave(). A
+ * damaged block is quarantined: CORRUPT. */
 enum sf_err sf_run_enter(struct sf_run *r, unsigned tables, const struct sf_span_block_reader **out,
                          struct sf_why *why);
 /* The same for a block of profiles. */

@@ -58,7 +58,7 @@ static bool snapshot_is_among(const struct sf_run *r, struct sf_run *const *list
     return false;
 }
 
-/* False: `s` is too small for what there is by now. */
+/* False: `s` has too little space for the current number of runs. */
 static bool snapshot_apply(struct sf_snapshots *ss, const struct sf_snapshot_change *change,
                            struct sf_snapshot *s)
 {
@@ -81,7 +81,7 @@ static bool snapshot_apply(struct sf_snapshots *ss, const struct sf_snapshot_cha
     s->erase_version = old->erase_version + (change->is_new_erasure ? 1 : 0);
     ss->now = s;
     sf_mutex_unlock(&ss->lock);
-    /* Readers may still hold the old one. Good: their reference keeps its files alive. */
+    /* Readers may still use the old one: their reference keeps its files. */
     sf_snapshot_unref(old);
     return true;
 }
@@ -98,7 +98,8 @@ void sf_snapshot_apply(struct sf_snapshots *ss, const struct sf_snapshot_change 
                        struct sf_snapshot *room)
 {
     while (!snapshot_apply(ss, change, room)) {
-        /* More than the slack was added meanwhile: ask again, and wait for memory if need be. */
+        /* More runs were added meanwhile than `s` has space for: allocate again, and wait for
+         * memory if necessary. */
         struct sf_snapshot *more = sf_snapshot_prepare(ss, change->n_in);
         if (more) {
             sf_snapshot_unref(room);

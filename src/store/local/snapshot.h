@@ -1,8 +1,8 @@
-/* snapshot.h - what there is to read at one moment: runs and tombstones.
+/* snapshot.h - the runs and tombstones that exist at one moment.
  *
- * Immutable and counted: a reader's snapshot keeps its files alive, whatever flush, merge,
- * retention and erasure do meanwhile. Changes make a new one and swap the pointer under one mutex.
- */
+ * Immutable and reference-counted: a reader's snapshot keeps its files, whatever flush, merge,
+ * retention and erasure do meanwhile. A change makes a new snapshot and swaps the pointer under one
+ * mutex. */
 #pragma once
 #include "store/local/run.h"
 #include "store/local/tombstones.h"
@@ -17,7 +17,7 @@ struct sf_snapshot {
 };
 
 struct sf_snapshots {
-    struct sf_mutex lock; /* guards now; takes nothing */
+    struct sf_mutex lock; /* guards now; a leaf lock */
     struct sf_snapshot *now;
 };
 
@@ -39,8 +39,9 @@ struct sf_snapshot_change {
 enum sf_err sf_snapshot_change(struct sf_snapshots *ss, const struct sf_snapshot_change *change,
                                struct sf_why *why);
 
-/* The same in two steps, for changes that follow a commit and so must not fail: memory first, with
- * space for what others may add meanwhile; then the change, which takes it. NULL: no memory. */
+/* The same in two steps, for changes after a commit, which must not fail: first allocates memory,
+ * with space for runs that others may add meanwhile; then applies the change with it. NULL: no
+ * memory. */
 struct sf_snapshot *sf_snapshot_prepare(struct sf_snapshots *ss, size_t n_in);
 void sf_snapshot_apply(struct sf_snapshots *ss, const struct sf_snapshot_change *change,
                        struct sf_snapshot *room);

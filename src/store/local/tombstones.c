@@ -29,7 +29,7 @@ static bool copy_into(struct sf_tombstone *to, const struct sf_tombstone *from)
     if (from->which.service.len) {
         service = sf_heap_new(from->which.service.len);
         if (!service)
-            return false; /* the ids go with the list */
+            return false; /* the list frees the ids */
         memcpy(service, from->which.service.p, from->which.service.len);
         to->which.service = (sf_str){service, from->which.service.len};
     }
@@ -59,7 +59,7 @@ struct sf_tombstones *sf_tombstones_with(const struct sf_tombstones *base,
             sf_tombstones_unref(t);
             return NULL;
         }
-        if (to->which.n_traces > 1) /* sorted, so that a row's trace is found by halving */
+        if (to->which.n_traces > 1) /* sorted for binary search */
             qsort((void *)(uintptr_t)to->which.trace_ids, to->which.n_traces, sizeof(sf_trace_id),
                   tombstones_compare_ids);
     }
@@ -104,8 +104,8 @@ bool sf_tombstones_touches(const struct sf_tombstone *t, uint64_t block_id, uint
 {
     if (block_id == 0 || block_id >= t->below_block || (tenant && tenant != t->tenant))
         return false;
-    /* A row's start may lie before the block's index times when the sender's clock was absurd, so
-     * only a range that begins after the block's end is out of the query. */
+    /* A row may start before the block's index times if the sender's clock was wrong, so only a
+     * range that begins after the block's end can be excluded. */
     (void)ts_min_ns;
     return range_is_open(&t->which) || t->which.from_ns <= ts_max_ns;
 }
@@ -151,7 +151,7 @@ bool sf_tombstones_hide(const struct sf_tombstones *t, uint64_t block_id, uint32
     return false;
 }
 
-/* what u8, from i64, to i64, then the service's bytes or the trace ids back to back. */
+/* Encoding: what u8, from i64, to i64, then the service's bytes or the trace ids. */
 enum { HEAD_LEN = 17 };
 
 void sf_tombstones_selector_encode(const struct sf_selector *s, struct sf_buf *out)

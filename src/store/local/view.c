@@ -9,19 +9,19 @@
 #include "store/local/write/batch_rows.h"
 #include "store/local/write/seal.h"
 
-/* Reserved, not touched. */
+/* Reserved address space. */
 enum { ROWS_CAP = 1 << 20, DATA_CAP = 256 << 20 };
 
 struct view {
-    struct sf_local l; /* first: a store is its engine */
+    struct sf_local l; /* first member: a store is cast to its engine */
     struct sf_local *of;
     struct sf_rowset rows;
     bool has_rows;
-    /* Resources and scopes of the rows repeat: where the last ones are. */
+    /* The last resource and scope: rows often repeat them. */
     const struct sf_resource *resource;
     const struct sf_scope *scope;
     uint32_t tenant, resource_place, scope_place;
-    /* Of profiles that were lent with their blocks. */
+    /* Blocks of profiles borrowed from the store. */
     struct sf_snapshot *blocks;
     size_t n_mems;
 };
@@ -177,7 +177,7 @@ enum sf_err sf_view_add_profiles(struct sf_store *view, uint32_t tenant,
 {
     struct sf_profile_mem *m = view_of(view)->l.prof;
     struct sf_batch b = {.log = {.tenant = tenant}, .profiles = profiles};
-    /* Received when it happened: times stay as they are. */
+    /* Latest possible receive time, so that no time is adjusted. */
     struct sf_profile_index index = {.recv_ns = INT64_MAX};
     enum sf_err err;
     sf_mutex_lock(&m->lock);

@@ -1,31 +1,31 @@
-/* view.h - a store of one query: rows that came from elsewhere, read as if they were here.
+/* view.h - a temporary store for one query, for rows from other nodes.
  *
- * A view holds what is added to it, in memory, and what it borrows of the store that it is a view
- * of. It is read through sf_store_local_ops like any other store, so whatever a query means, it
- * means the same there. Nothing else works on it: it has no log, no files and no threads. One
- * thread; ends before its store. */
+ * A view holds in memory the rows that are added to it, and refers to data of the store that it is
+ * a view of. It is read through sf_store_local_ops like any other store, so queries have the same
+ * meaning there. Nothing else works on it: it has no log, no files and no threads. For use by one
+ * thread; must be closed before its store. */
 #pragma once
 #include "store/store.h"
 
 enum sf_err sf_view_open(struct sf_store *store, struct sf_store **out, struct sf_why *why);
 void sf_view_close(struct sf_store *view); /* NULL is fine */
 
-/* One span. INPUT, LIMIT, NOMEM. */
+/* Adds one span. INPUT, LIMIT, NOMEM. */
 enum sf_err sf_view_add_span(struct sf_store *view, uint32_t tenant, const struct sf_span *span,
                              const struct sf_resource *resource, const struct sf_scope *scope,
                              struct sf_why *why);
-/* Resources and scopes of the spans that follow may be others at the same addresses: equal ones in
- * a row are searched for once. */
+/* Call when resources and scopes of the following spans may be different ones at the same
+ * addresses: consecutive equal ones are looked up only once. */
 void sf_view_begin_tables(struct sf_store *view);
 size_t sf_view_n_spans(const struct sf_store *view);
-/* Spans that were added can be read from here on, and no further ones come. */
+/* Ends the adding of spans; from here on they can be read. */
 enum sf_err sf_view_seal(struct sf_store *view, struct sf_why *why);
 
 enum sf_err sf_view_add_profiles(struct sf_store *view, uint32_t tenant,
                                  const struct sf_profile_batch *profiles, struct sf_why *why);
-/* Borrows the store's profiles that are in no block yet: all of its records after `*out_lsn`. */
+/* Borrows the store's profiles that are in no block yet: all records after `*out_lsn`. */
 enum sf_err sf_view_lend_memory(struct sf_store *view, uint64_t *out_lsn, struct sf_why *why);
-/* And its blocks of profiles: then all that it has is here. */
+/* Also borrows its blocks of profiles: then the view has all its profiles. */
 void sf_view_lend_blocks(struct sf_store *view);
-/* The record before the first that is in no block, as it is now. */
+/* The last record before the first one that is currently in no block. */
 uint64_t sf_view_memory_lsn(struct sf_store *store);

@@ -18,9 +18,9 @@
 enum { FORMAT = 3, BUSY_MS = 5000 };
 
 struct sf_catalogue {
-    /* Guards the one connection. Held across SQLite's system calls on purpose: there is one writer,
-     * and a reader that did not wait for it would read too early. Takes nothing, nor do the
-     * callbacks of the lists. */
+    /* Guards the one connection. Deliberately held during SQLite's system calls: there is one
+     * writer, and readers must wait for it. A leaf lock; callbacks of the list functions take no
+     * lock either. */
     struct sf_mutex lock;
     sqlite3 *db;
 };
@@ -38,7 +38,7 @@ static const char schema[] =
     "CREATE TABLE IF NOT EXISTS erase(id INTEGER PRIMARY KEY, tenant INTEGER, selector BLOB,"
     " below_block INTEGER, lsn INTEGER, created INTEGER, state INTEGER, sum INTEGER);";
 
-/* Format 1 had no sums. */
+/* Format 1 had no checksums. */
 static const char upgrade[] =
     "BEGIN IMMEDIATE;"
     "ALTER TABLE meta ADD COLUMN sum INTEGER; ALTER TABLE tenant ADD COLUMN sum INTEGER;"
@@ -49,8 +49,8 @@ static const char upgrade[] =
     "UPDATE block SET sum = row_sum(" SF_SUM_BLOCK ");"
     "UPDATE erase SET sum = row_sum(" SF_SUM_ERASE "); COMMIT;";
 
-/* Format 2 had blocks of profiles and logged profiles of their first formats only: an earlier
- * server would take later ones for damaged. */
+/* Format 2 allowed only the first formats of profile blocks and logged profiles: an earlier server
+ * would consider later ones damaged. */
 static const char mark_as_3[] =
     "UPDATE meta SET v = 3, sum = row_sum('format', 3) WHERE k = 'format' AND v = 2;";
 
@@ -62,7 +62,7 @@ static enum sf_err err_of(int code)
     case SQLITE_BUSY: return SF_ERR_BUSY;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-    case SQLITE_ERROR: /* our statements are right, so the tables are not ours any more */
+    case SQLITE_ERROR: /* the statements are valid, so the tables must be damaged */
         return SF_ERR_CORRUPT;
     default: return SF_ERR_IO;
     }
@@ -102,9 +102,9 @@ static enum sf_err catalogue_finish(struct sf_catalogue *c, sqlite3_stmt *s, con
     return code == SQLITE_DONE || code == SQLITE_ROW ? SF_OK : fail_db(c, code, doing, why);
 }
 
-/* Wraps `change` into a transaction; a fault takes all of it back. The journal is emptied into the
- * file at once: SQLite would take a damaged journal for a shorter one, and everything that was
- * committed since it began would be gone without a word. */
+/* Runs `change` in a transaction, which is rolled back on failure. The journal is checkpointed into
+ * the file at once: SQLite treats a damaged journal as a shorter one, and would silently lose
+ * everything committed since the last checkpoint. */
 static enum sf_err transact(struct sf_catalogue *c,
                             enum sf_err (*change)(struct sf_catalogue *c, const void *arg,
                                                   struct sf_why *why),
@@ -119,7 +119,7 @@ static enum sf_err transact(struct sf_catalogue *c,
             err = catalogue_run(c, "COMMIT", why);
         if (err)
             sqlite3_exec(c->db, "ROLLBACK", NULL, NULL, NULL);
-        else /* what fails here is done by the next one */
+        else /* if the checkpoint fails, the next transaction repeats it */
             sqlite3_wal_checkpoint_v2(c->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     }
     sf_mutex_unlock(&c->lock);
@@ -128,7 +128,7 @@ static enum sf_err transact(struct sf_catalogue *c,
 
 /* ---- open ---- */
 
-/* A path as SQLite's file: names want it. */
+/* Writes the path as the URI that SQLite expects. */
 static void make_uri(const char *path, const char *options, char *out, size_t cap)
 {
     size_t at = (size_t)snprintf(out, cap, "file:");
@@ -143,7 +143,7 @@ static void make_uri(const char *path, const char *options, char *out, size_t ca
 
 static enum sf_err open_writable(struct sf_catalogue *c, const char *path, struct sf_why *why)
 {
-    /* SQLite would make it for all to read; files beside it get the mode it has. */
+    /* SQLite would create it readable for everyone; its other files get the same mode. */
     enum sf_err err = sf_file_make_private(path, why);
     if (err)
         return err;
@@ -171,9 +171,8 @@ static bool has_sums(struct sf_catalogue *c)
     return code == SQLITE_OK;
 }
 
-/* Without a journal the file is whole and opened as one that cannot change, so that SQLite makes
- * no files beside it. With one the journal has to be read, for which SQLite makes its index file.
- */
+/* Without a journal the file is opened as immutable, so that SQLite creates no other files. A
+ * journal has to be read, for which SQLite creates its index file. */
 static enum sf_err open_readable(struct sf_catalogue *c, struct sf_dir *dir, const char *path,
                                  struct sf_why *why)
 {
@@ -206,7 +205,7 @@ static bool has_uuid(struct sf_catalogue *c, struct sf_why *why, enum sf_err *ou
 
 static enum sf_err catalogue_check(struct sf_catalogue *c, struct sf_why *why);
 
-/* A catalogue that SQLite cannot read is kept for for readers that need to examine it. */
+/* A catalogue that SQLite cannot read is kept under orphan/ for examination. */
 static enum sf_err catalogue_set_aside(struct sf_dir *dir, struct sf_why *why)
 {
     static const char *const ends[] = {"", "-wal", "-shm"};
@@ -682,7 +681,8 @@ enum sf_err sf_catalogue_end_erasure(struct sf_catalogue *c, uint64_t id, struct
     enum sf_err err = transact(c, delete_erasure, &id, why);
     if (err)
         return err;
-    sf_mutex_lock(&c->lock); /* done already, unless that failed, which counts here */
+    /* Usually done by the transaction; if that failed, the error matters here. */
+    sf_mutex_lock(&c->lock);
     err = catalogue_run(c, "PRAGMA wal_checkpoint(TRUNCATE)", why);
     sf_mutex_unlock(&c->lock);
     return err;
@@ -707,7 +707,7 @@ static void say_sum(void *arg, const char *table, int64_t n_bad)
         f->say(f->arg, line);
 }
 
-/* With the lock held, or before anybody else knows the catalogue. */
+/* Call with the lock held, or before other threads can use the catalogue. */
 static enum sf_err look_over(struct sf_catalogue *c, struct finding *f, struct sf_why *why)
 {
     sqlite3_stmt *s;
@@ -731,7 +731,7 @@ static enum sf_err look_over(struct sf_catalogue *c, struct finding *f, struct s
     return code == SQLITE_DONE || code == SQLITE_OK ? SF_OK : fail_db(c, code, "check", why);
 }
 
-/* What a later server wrote is not damaged, whatever its tables look like. */
+/* Refuses a catalogue written by a later version before its tables are checked for damage. */
 static enum sf_err catalogue_refuse_newer(struct sf_catalogue *c, struct sf_why *why)
 {
     sqlite3_stmt *s = NULL;

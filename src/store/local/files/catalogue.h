@@ -34,13 +34,13 @@ struct sf_catalogue_meta {
     uint8_t uuid[16];
     uint64_t ckpt_lsn, next_block, next_flush;
     uint64_t log_sequence, log_lsn; /* the newest segment of the log and its first record; 0 before
-                                     * a server that writes them has begun one */
+                                       the first one was recorded */
     int64_t retention_now_ns;
 };
 
-/* Opens or makes meta.db. `out_is_new`: it has no uuid row (missing, lost or empty): the caller
- * rebuilds and then calls sf_catalogue_begin(). A file that is not a database, or not as it was
- * written, is set aside under orphan/ and counts as lost. */
+/* Opens or creates meta.db. `out_is_new`: it has no uuid row (missing, lost or empty): the caller
+ * rebuilds and then calls sf_catalogue_begin(). A file that is not a database, or fails its
+ * checksums, is moved to orphan/ and counts as lost. */
 enum sf_err sf_catalogue_open(struct sf_dir *dir, bool is_read_only, struct sf_catalogue **out,
                               bool *out_is_new, struct sf_why *why);
 void sf_catalogue_close(struct sf_catalogue *c); /* NULL is fine */
@@ -66,7 +66,7 @@ struct sf_catalogue_change {
 enum sf_err sf_catalogue_commit(struct sf_catalogue *c, const struct sf_catalogue_change *change,
                                 struct sf_why *why);
 enum sf_err sf_catalogue_forget(struct sf_catalogue *c, uint64_t id, struct sf_why *why);
-/* A segment of the log is about to be begun. */
+/* Records that a segment of the log is about to be begun. */
 enum sf_err sf_catalogue_set_log(struct sf_catalogue *c, uint64_t sequence, uint64_t first_lsn,
                                  struct sf_why *why);
 enum sf_err sf_catalogue_set_now(struct sf_catalogue *c, int64_t retention_now_ns,
@@ -88,7 +88,7 @@ enum sf_err sf_catalogue_erasures(struct sf_catalogue *c,
 enum sf_err sf_catalogue_add_erasure(struct sf_catalogue *c, uint64_t id, uint32_t tenant,
                                      sf_bytes selector, uint64_t below_block, uint64_t lsn,
                                      int64_t created_ns, struct sf_why *why);
-/* Also takes its bytes out of the file and its journal. */
+/* Also removes its bytes from the file and its journal. */
 enum sf_err sf_catalogue_end_erasure(struct sf_catalogue *c, uint64_t id, struct sf_why *why);
 
 /* SQLite's own check and the sums of the rows; `say` gets a sentence per finding. */

@@ -171,11 +171,11 @@ enum sf_err sf_directory_blocks(struct sf_dir *dir,
 
 struct headers {
     struct sf_dir *dir;
-    uint16_t format; /* found; 0: none */
+    uint16_t format; /* of the block found; 0: none */
     char path[64];
 };
 
-/* What cannot be read now is not judged: it is examined again when it is opened. */
+/* A block that cannot be read now is not judged here: it is checked again when it is opened. */
 static bool see_header(void *arg, const char *path, uint64_t id)
 {
     struct headers *h = arg;
@@ -215,7 +215,7 @@ enum sf_err sf_directory_orphan(struct sf_dir *dir, const char *path, int64_t no
     char to[128];
     sf_str rest = sf_str_from(path), name = rest;
     while (sf_str_split_next(&rest, '/', &name)) {
-        /* the last part */
+        /* until `name` is the last part */
     }
     snprintf(to, sizeof(to), "orphan/%lld-%.*s", (long long)(now_ns / SF_NS_PER_S),
              SF_STR_ARG(name));

@@ -1,5 +1,6 @@
-/* A server writes first one, then the other, so a kill leaves a line too many or too few: that is
- * no fault. A line that says something else is: then one is too many and one too few. */
+/* fsck_copies.c - a server writes the catalogue and its copy one after the other, so after a kill
+ * one of them may have an additional line: that is no fault. A line that differs is one: then both
+ * sides have a line that the other lacks. */
 #include "store/local/files/fsck_copies.h"
 
 #include <inttypes.h>

@@ -1,11 +1,11 @@
-/* fsck_copies.h - what stands in the catalogue and once more beside it, compared. */
+/* fsck_copies.h - compares the catalogue with the copies of its content in other files. */
 #pragma once
 #include "os/file.h"
 #include "store/local/files/catalogue.h"
 
 struct sf_dir;
 
-/* `say` gets a sentence per finding; what a kill may leave behind is stated and not counted. */
+/* `say` gets a sentence per finding; effects of a kill are reported but not counted. */
 struct sf_fsck_copies {
     struct sf_dir *dir;
     struct sf_catalogue *catalogue;

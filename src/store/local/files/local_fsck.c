@@ -55,7 +55,7 @@ static bool local_fsck_see_row(void *arg, const struct sf_block_row *row)
     return true;
 }
 
-/* A block's own sentences get its name in front. */
+/* Puts the name of the block before its messages. */
 static void say_of_block(void *arg, const char *sentence)
 {
     struct check *c = arg;

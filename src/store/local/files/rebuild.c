@@ -1,15 +1,16 @@
-/* What counts:
+/* rebuild.c - decides which block files count:
  *
- *   a flush   all its siblings are there (or were since merged: some merged block names them), or
- * it is not the newest one: an older flush had been committed, because the next one only starts
- * after that, and files of a flush that was not are moved away at the next start. So only the
- * newest flush can be half written, and then the log still has its rows. a merge   all its siblings
- * are there: then the blocks it replaces are ignored. Otherwise its outputs are, provided every
- * block it replaces is still there; if one is gone, the merge had been committed and all of it
- * counts.
+ *   a flush   counts if all its siblings exist (or were merged since: a merged block names them),
+ *             or if it is not the newest one: an older flush had been committed, because the
+ *             next one only starts after that, and files of an uncommitted flush are moved away
+ *             at the next start. So only the newest flush can be incomplete, and then the log
+ *             still has its rows.
+ *   a merge   counts if all its siblings exist: then the blocks it replaces are ignored.
+ *             Otherwise its outputs are ignored if every block it replaces still exists; if one
+ *             is missing, the merge had been committed and all of it counts.
  *
- * A block that may or may not count is taken: a row that is there twice is found out by its ids,
- * one that is not there at all is lost. The checkpoint is the largest lsn_hi of what counts. */
+ * In case of doubt a block counts: duplicate rows are recognised by their ids, but missing rows
+ * would be lost. The checkpoint is the largest lsn_hi of the blocks that count. */
 #include "store/local/files/rebuild.h"
 
 #include <inttypes.h>
@@ -144,7 +145,7 @@ static bool rebuild_see_block(void *arg, const char *path, uint64_t id)
         return false;
     }
     if (err) {
-        /* Damaged: a row for it anyway, so that it is counted, reported and kept. */
+        /* Damaged: it gets a row anyway, so that it is counted, reported and kept. */
         f.row = (struct sf_block_row){.id = id, .kind = kind_of_path(path), .state = SF_BLOCK_BAD};
         f.row.day = day_of_path(path);
         f.row.ts_min_ns = f.row.day * SF_NS_PER_DAY;
@@ -232,7 +233,7 @@ static void rebuild_judge(struct search *s)
         if (f->is_merge)
             f->is_ignored = n < f->n_siblings && has_all_sources(s, f);
         else if (f->row.flush_no == newest_flush && n < f->n_siblings) {
-            /* Siblings have consecutive numbers; one that a merge took is not missing. */
+            /* Siblings have consecutive numbers; one that was merged is not missing. */
             uint64_t first = f->row.id - f->sibling;
             bool is_missing = false;
             for (uint64_t id = first; id < first + f->n_siblings; id++)

@@ -1,8 +1,8 @@
 /* row_sum.h - a checksum for every row of the catalogue, since SQLite has none.
  *
- * A bit that flips in a checkpoint, a length or a path leaves a database that SQLite finds in
- * order. Each table has a column `sum`; the SQL function row_sum(a, b, ...) makes it from the
- * other columns, their types included, and statements that write a row write it too. */
+ * If a bit flips in a checkpoint, a length or a path, SQLite still considers the database intact.
+ * Each table has a column `sum`; the SQL function row_sum(a, b, ...) computes it from the other
+ * columns and their types, and statements that write a row also write its sum. */
 #pragma once
 #include <sqlite3.h>
 #include <stdint.h>

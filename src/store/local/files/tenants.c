@@ -24,7 +24,7 @@ struct sf_tenants {
     struct sf_dir *dir;
     struct sf_catalogue *catalogue;
     /* Guards all below. Held while a new tenant is made durable, because a second request for it
-     * must not be acknowledged before it is on disk; so it precedes the catalogue's lock. */
+     * must not be acknowledged before it is on disk; so it is taken before the catalogue's lock. */
     struct sf_mutex lock;
     struct tenant *list;
     size_t n, cap;
@@ -74,8 +74,8 @@ static bool tenant_see(void *arg, uint32_t id, sf_str name)
     return !t->err;
 }
 
-/* Lines "number name"; a torn last line is ignored, and so is one that contradicts what is known:
- * the catalogue has checksums, this file has none. */
+/* Reads lines "number name". Ignores a torn last line, and lines that contradict the catalogue,
+ * which has checksums while this file has none. */
 static enum sf_err read_log(struct sf_tenants *t, struct sf_why *why)
 {
     struct sf_file file = SF_FILE_NONE;

@@ -88,7 +88,7 @@ static enum sf_err keep_book_refuse_newer(struct sf_dir *dir, const char *name, 
 {
     struct sf_buf whole = {0};
     enum sf_err err = keep_book_read_file(dir, name, &whole, why);
-    /* What cannot be read now is examined again when it is opened. */
+    /* A file that cannot be read now is checked again when it is opened. */
     err = err ? SF_OK : check_format(name, sf_buf_bytes(&whole), magic, why);
     sf_buf_done(&whole);
     return err;
@@ -102,7 +102,7 @@ enum sf_err sf_keep_book_refuse_newer(struct sf_dir *dir, struct sf_why *why)
     return err ? err : sf_verdicts_refuse_newer(dir, why);
 }
 
-/* A damaged list is put where it can be examined, and begun again. */
+/* Moves a damaged list to orphan/ and starts with an empty one. */
 static enum sf_err keep_book_set_aside(struct sf_local *l, const char *name,
                                        const struct sf_why *what, struct sf_why *why)
 {
@@ -121,7 +121,7 @@ enum sf_err sf_keep_book_open(struct sf_local *l, bool is_new, struct sf_why *wh
     if (!err) {
         err = sf_rule_sets_load(l, &what);
         if (err == SF_ERR_CORRUPT) {
-            is_new = false; /* by which rules the hours behind us ran is not known */
+            is_new = false; /* the rules of past hours are unknown */
             err = keep_book_set_aside(l, SF_RULE_SETS_FILE, &what, why);
         } else if (err) {
             sf_fail(why, err, "%s", what.text);

@@ -10,7 +10,7 @@
 #include "store/local/write/compact.h"
 #include "store/local/write/tenant_rules.h"
 
-#define ARENA_CAP ((size_t)512 << 20) /* address space; only what is used counts */
+#define ARENA_CAP ((size_t)512 << 20) /* reserved; only used pages count */
 enum { MOST_HOURS = 4 };
 
 static bool has_outcome(const struct sf_block_row *row, const struct sf_retention *rule,
@@ -142,7 +142,8 @@ static enum sf_err outlive_work(struct sf_local *l, struct pass *p, enum sf_bloc
         if (!err)
             sf_outlive_mark(l, &was, p->version, true);
         else if (err != SF_ERR_BUSY && err != SF_ERR_CANCELLED)
-            atomic_store(&run->outlive_mark, mark_of(p->version, true)); /* reported once */
+            /* Do not retry: the failure was reported. */
+            atomic_store(&run->outlive_mark, mark_of(p->version, true));
     }
     sf_tenant_rules_done(&tenants);
     sf_snapshot_unref(s);

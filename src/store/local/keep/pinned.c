@@ -8,7 +8,7 @@
 #include "store/local/engine.h"
 #include "store/local/keep/pins.h"
 
-#define ARENA_CAP ((size_t)512 << 20) /* address space; only what is used counts */
+#define ARENA_CAP ((size_t)512 << 20) /* reserved; only used pages count */
 enum { MAX_SPANS = 1 << 20, MAX_TIMES = 1 << 16 };
 
 static int pinned_by_span(const void *a, const void *b)
@@ -35,7 +35,7 @@ static int64_t pinned_time_of(uint64_t ns)
     return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
 }
 
-/* `first` is where the times of the trace in hand begin. */
+/* `first` is the index of the first time of the current trace. */
 static bool pinned_add_time(struct sf_pinned *p, size_t first, uint64_t service, int64_t start_ns,
                             int64_t end_ns)
 {
@@ -135,11 +135,11 @@ void sf_pinned_done(struct sf_pinned *p)
     *p = (struct sf_pinned){0};
 }
 
-/* Does any of them overlap [start, end] in the service? */
+/* Does a time of the service overlap [start, end]? */
 static bool has_time(const struct sf_pinned *p, uint64_t service, int64_t start_ns, int64_t end_ns)
 {
     size_t low = 0, high = p->n_times;
-    while (low < high) { /* the first that begins after it */
+    while (low < high) { /* find the first that begins after `end_ns` */
         size_t mid = low + (high - low) / 2;
         const struct sf_pinned_time *t = &p->times[mid];
         if (t->service < service || (t->service == service && t->start_ns <= end_ns))

@@ -1,7 +1,7 @@
-/* pinned.h - which samples are those of pinned traces: for one merge.
+/* pinned.h - finds the samples of pinned traces, for one merge.
  *
- * Samples often name their span alone, so the spans of the traces are read. Samples without ids
- * belong to a trace as far as one can tell when its service had a span of it at that time. */
+ * Samples often carry only a span id, so the spans of the traces are read. Samples without ids are
+ * assumed to belong to a trace if their service had a span of it at that time. */
 #pragma once
 #include "block/profile/profile_block.h"
 #include "store/local/keep/keep_book.h"
@@ -9,7 +9,7 @@
 struct sf_pinned_time { /* of one service in one trace */
     uint64_t service;   /* a hash */
     int64_t start_ns, end_ns;
-    int64_t until_ns; /* the latest end of those up to it in its service */
+    int64_t until_ns; /* the latest end of this and the previous entries of its service */
 };
 
 struct sf_pinned {

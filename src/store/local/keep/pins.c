@@ -76,7 +76,7 @@ enum sf_err sf_pins_load(struct sf_local *l, struct sf_why *why)
     return err == SF_ERR_NOT_FOUND ? SF_OK : err;
 }
 
-/* With the lock held, as are all below that change the list. */
+/* Called with the lock held, like all functions below that change the list. */
 static enum sf_err pins_save(struct sf_local *l, struct sf_why *why)
 {
     const struct sf_keep_book *b = &l->keep;
@@ -99,7 +99,7 @@ static enum sf_err pins_save(struct sf_local *l, struct sf_why *why)
     return err;
 }
 
-/* A change that cannot be written did not happen: `undo` is the list as it was. */
+/* A change that cannot be written is undone: `undo` is the list as it was before. */
 struct change {
     struct sf_pin *old;
     size_t n_old;
@@ -123,7 +123,7 @@ static bool has_note(const struct sf_pin *list, size_t n, const char *note)
     return false;
 }
 
-/* Notes are freed with the list that is not used any more. */
+/* Frees the notes of the list that is discarded. */
 static enum sf_err pins_end(struct sf_local *l, struct change *c, struct sf_why *why)
 {
     struct sf_keep_book *b = &l->keep;
@@ -136,7 +136,7 @@ static enum sf_err pins_end(struct sf_local *l, struct change *c, struct sf_why 
         if (!has_note(b->pins, b->n_pins, c->old[i].note.p))
             sf_heap_free((void *)c->old[i].note.p);
     }
-    if (err) { /* the list only grew or shrank: there is space for what it was */
+    if (err) { /* its capacity never shrinks, so the old list fits */
         b->n_pins = c->n_old;
         if (c->n_old)
             memcpy(b->pins, c->old, c->n_old * sizeof(*c->old));

@@ -7,7 +7,7 @@
 #include "base/list.h"
 #include "store/local/engine.h"
 
-/* The file: n u32, then each: version u32, first hour i64, length u32, rules. */
+/* The file has n u32, then for each set: version u32, first hour i64, length u32, rules. */
 static enum sf_err add_set(struct sf_keep_book *b, uint32_t version, int64_t first_hour,
                            sf_bytes rules, struct sf_why *why)
 {
@@ -97,7 +97,7 @@ static enum sf_err rule_sets_take(struct sf_local *l, sf_bytes rules, bool is_ne
     if (last && last->rules.len == rules.len && memcmp(last->rules.p, rules.p, rules.len) == 0)
         return SF_OK;
     while (b->n_sets && b->sets[b->n_sets - 1].first_hour >= first)
-        drop_set(b, b->n_sets - 1); /* it never held */
+        drop_set(b, b->n_sets - 1); /* it never applied */
     if (b->n_sets == SF_LIMIT_RULE_SETS)
         drop_set(b, 0);
     err = add_set(b, version, first, rules, why);
@@ -116,7 +116,7 @@ enum sf_err sf_rule_sets_update(struct sf_local *l, bool is_new, struct sf_why *
     now_ns = l->now_ns;
     sf_mutex_unlock(&l->rule_lock);
     sf_mutex_lock(&l->keep.lock);
-    /* As long as nothing was ever thinned there is nothing to write down. */
+    /* Nothing needs to be recorded until a rule that deletes samples is on. */
     if (!is_on && l->keep.n_sets == 0)
         err = SF_OK;
     else
@@ -139,5 +139,5 @@ const struct sf_rule_set *sf_rule_sets_find(const struct sf_keep_book *b, int64_
 bool sf_rule_sets_is_judged(const struct sf_keep_book *b, int64_t hour)
 {
     const struct sf_rule_set *set = sf_rule_sets_find(b, hour);
-    return set && set->rules.len > 0 && set->rules.p[0]; /* is_on comes first */
+    return set && set->rules.len > 0 && set->rules.p[0]; /* the first byte is is_on */
 }

@@ -11,7 +11,7 @@
 #include "store/local/keep/verdicts.h"
 #include "store/local/write/compact.h"
 
-#define ARENA_CAP ((size_t)512 << 20) /* address space; only what is used counts */
+#define ARENA_CAP ((size_t)512 << 20) /* reserved; only used pages count */
 
 /* ---- rows ---- */
 
@@ -29,7 +29,7 @@ enum sf_err sf_thinning_begin(struct sf_thinning *t, struct sf_local *l, uint32_
     if (err == SF_ERR_CORRUPT || err == SF_ERR_NOT_FOUND)
         return SF_OK;
     t->is_on = !err;
-    /* Pins that are older than the verdict are in it. */
+    /* The verdict already includes pins that are older. */
     return err ? err : sf_pinned_load(&t->pins, l, tenant, t->verdict.head.created_ns, why);
 }
 
@@ -57,7 +57,7 @@ bool sf_thinning_concerns(const struct sf_thinning *t, const struct sf_run *run)
     return t->is_pins_only || (t->is_on && run->row.lsn_hi <= t->verdict.head.lsn);
 }
 
-/* What has no trace id is chosen by another name, with the same hash. */
+/* Rows without a trace id are selected by another id, with the same hash function. */
 static bool is_chosen(uint64_t a, uint64_t b, uint32_t share)
 {
     uint8_t name[16];
@@ -145,6 +145,6 @@ enum sf_err sf_thinning_work(struct sf_local *l, struct sf_why *why)
     }
     sf_snapshot_unref(s);
     if (did_work && !err)
-        sf_local_wake_compact(l); /* there may be more */
+        sf_local_wake_compact(l); /* there may be more to do */
     return err;
 }

@@ -24,7 +24,8 @@ static void verdicts_path_of(uint32_t tenant, int64_t hour, char out[64])
 
 /* ---- the list ---- */
 
-/* The first that is not before it. With the book's lock held. */
+/* Index of the first head that is not before this tenant and hour. Call with the book's lock
+ * held. */
 static size_t verdicts_place_of(const struct sf_keep_book *b, uint32_t tenant, int64_t hour)
 {
     size_t low = 0, high = b->n_heads;
@@ -187,7 +188,8 @@ enum sf_err sf_verdicts_get(struct sf_store *s, uint32_t tenant, int64_t hour, s
         err = sf_verdict_decode(sf_buf_bytes(&bytes), l->uuid, req, out, why);
     sf_buf_done(&bytes);
     if (err == SF_ERR_CORRUPT) {
-        /* The hour is judged once more, by its own rules: what it has is what was kept. */
+        /* The hour is judged again by its own rules: the samples that are left are those that were
+         * kept. */
         sf_local_notice(l, "store: %s: %s; moved to orphan/", path, why ? why->text : "damaged");
         sf_mutex_lock(&l->keep.lock);
         verdicts_forget(&l->keep, tenant, hour);
@@ -226,8 +228,8 @@ enum sf_err sf_verdicts_put(struct sf_store *s, const struct sf_verdict *v, stru
     struct sf_local *l = (struct sf_local *)s;
     struct sf_verdict copy = *v;
     enum sf_err err;
-    /* A merge that runs took the verdicts as they were; its blocks get numbers below the one that
-     * is read here, so that they are examined again. */
+    /* A running merge uses the earlier verdicts; its blocks get numbers below the one read here, so
+     * that they are examined again. */
     sf_mutex_lock(&l->merge_lock);
     sf_mutex_lock(&l->number_lock);
     copy.head.below_block = l->next_block;
@@ -351,7 +353,7 @@ bool sf_verdicts_holds_back(struct sf_local *l, const struct sf_block_row *row)
     int64_t hour = sf_local_hour_of(row->ts_min_ns), now_ns = sf_local_wall_ns(l);
     const struct sf_verdict_head *head;
     bool is_held;
-    /* Longer than that no thread waits for a verdict: the day is merged as it is. */
+    /* After this time the day is merged even without a verdict. */
     if ((row->day + 1) * SF_NS_PER_DAY + GIVE_UP_HOURS * SF_NS_PER_HOUR < now_ns)
         return false;
     sf_mutex_lock(&l->keep.lock);
@@ -365,7 +367,7 @@ bool sf_verdicts_holds_back(struct sf_local *l, const struct sf_block_row *row)
 
 /* ---- what became of traces ---- */
 
-struct order { /* asks by the hour that answers them */
+struct order { /* requests sorted by the hour of the verdict that answers them */
     uint32_t tenant, place;
     int64_t hour;
 };
@@ -380,7 +382,7 @@ static int verdicts_by_hour(const void *a, const void *b)
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* The hours of a span that were judged. */
+/* Lists the hours of a span that were judged. */
 static bool list_hours(struct sf_local *l, const struct sf_keep_ask *ask, uint32_t place,
                        const struct sf_query_ctx *q, struct order **list, uint32_t *n,
                        uint32_t *cap, struct sf_arena *tmp)
@@ -446,7 +448,7 @@ enum sf_err sf_verdicts_states(struct sf_store *s, const struct sf_keep_ask *ask
                 verdicts_take_state(&v, &asks[list[end].place], &out[list[end].place]);
         }
         if (err == SF_ERR_CORRUPT || err == SF_ERR_NOT_FOUND)
-            err = SF_OK; /* reported; or it expired meanwhile */
+            err = SF_OK; /* damage was reported; or the verdict expired meanwhile */
     }
     return err;
 }
@@ -488,7 +490,8 @@ static enum sf_err erase_traces(struct sf_local *l, uint32_t tenant, int64_t hou
     sf_arena_reset(tmp);
     err = sf_verdicts_get(&l->base, tenant, hour, tmp, &v, why);
     if (err)
-        return err == SF_ERR_CORRUPT ? SF_OK : err; /* set aside: orphans are waited for */
+        /* It was moved to orphan/, for which an erasure waits. */
+        return err == SF_ERR_CORRUPT ? SF_OK : err;
     traces = sf_arena_new_n(tmp, v.n_kept + 1u, sizeof(*traces));
     if (!traces)
         return sf_no_room(why, "a verdict");
@@ -512,7 +515,7 @@ enum sf_err sf_verdicts_erase(struct sf_local *l, uint32_t tenant, const struct 
     enum sf_err err = SF_OK;
     size_t at = 0;
     if (which->what == SF_SELECT_SERVICE)
-        return SF_OK; /* ids alone do not say whose they are */
+        return SF_OK; /* verdicts contain ids of traces, but no services */
     if (!sf_arena_init(&tmp, 256 << 20))
         return sf_no_memory(why, "a verdict");
     for (;; at++) {
@@ -531,7 +534,7 @@ enum sf_err sf_verdicts_erase(struct sf_local *l, uint32_t tenant, const struct 
             err = erase_traces(l, tenant, head.hour, which, &tmp, why);
         } else if (head.hour > from && head.hour < to) {
             err = verdicts_delete_one(l, tenant, head.hour, why);
-            at--; /* the next one took its place */
+            at--; /* the next entry is at this index now */
         }
     }
     sf_arena_done(&tmp);
@@ -550,7 +553,7 @@ static int64_t oldest_hour(struct sf_local *l)
         longest = l->retention.spans_by_outcome_ns;
     if (longest > 0 && !l->is_clock_ahead)
         out = sf_local_hour_of(l->now_ns - longest) -
-              25; /* blocks of a day go with its last hour */
+              25; /* blocks of a day are deleted with its last hour */
     sf_mutex_unlock(&l->rule_lock);
     return out;
 }

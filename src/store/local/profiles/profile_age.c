@@ -1,6 +1,6 @@
-/* Every merge leaves behind what is too old by then; this file handles blocks that are not merged
- * any more. They are rewritten one at a time, so that a server which was away for a week does not
- * spend its first minute on nothing else. */
+/* profile_age.c - every merge deletes what is too old by then; this file handles blocks that are
+ * not merged any more. They are rewritten one at a time, so that a server that was stopped for a
+ * week does not spend its first minute only with that. */
 #include "store/local/profiles/profile_age.h"
 
 #include "base/num.h"
@@ -9,7 +9,7 @@
 #include "store/local/keep/pins.h"
 #include "store/local/write/compact.h"
 
-#define ARENA_CAP ((size_t)1 << 30) /* address space; only what is used counts */
+#define ARENA_CAP ((size_t)1 << 30) /* reserved; only used pages count */
 
 static int64_t before(int64_t now_ns, int64_t age_ns)
 {
@@ -53,7 +53,7 @@ static enum sf_err has_fine_chunks(const struct sf_profile_block_reader *r, uint
     return err;
 }
 
-/* Has it still what it should have no more? */
+/* Does the block still contain data that is too old? */
 static enum sf_err profile_age_look(struct sf_run *run, const struct sf_profile_ages *ages,
                                     uint64_t pins_version, struct sf_arena *scratch,
                                     bool *out_is_due, struct sf_why *why)
@@ -74,8 +74,7 @@ static enum sf_err profile_age_look(struct sf_run *run, const struct sf_profile_
         atomic_store(&run->is_aged, true);
     *out_is_due = (has_fine && is_all_coarse(run, ages)) ||
                   (has_details && is_past_detail(run, ages) &&
-                   !sf_outlive_is_marked(run, pins_version,
-                                         false)); /* else those left are pinned */
+                   !sf_outlive_is_marked(run, pins_version, false)); /* not only pinned ones */
     return err;
 }
 
@@ -93,8 +92,7 @@ static enum sf_err age(struct sf_local *l, struct sf_run *run, const struct sf_p
             sf_outlive_mark(l, &was, version, false);
     }
     if (err && err != SF_ERR_BUSY && err != SF_ERR_CANCELLED)
-        atomic_store(&run->is_aged,
-                     true); /* not once a second: reported once, retried after a restart */
+        atomic_store(&run->is_aged, true); /* reported once, and retried only after a restart */
     *out_did_work = is_due;
     return err;
 }

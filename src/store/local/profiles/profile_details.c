@@ -1,7 +1,7 @@
 /* profile_details.c - reads the detail rows of one source (a service in memory or in one block).
- * For blocks: mark the granules that can hold the wanted ids, series and times, decode only those,
- * and pass on the rows that match. When every row of a granule is wanted, only the needed columns
- * are decoded. */
+ * For blocks: marks the granules that may contain the requested ids, series and times, decodes only
+ * those, and passes on the rows that match. When every row of a granule is requested, only the
+ * needed columns are decoded. */
 #include "store/local/profiles/profile_details.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "base/time_unit.h"
 #include "model/process.h"
 
-/* Rows may lie this far outside the times of their profiles: some senders stamp the end. */
+/* Rows may be this far outside the times of their profiles: some senders report the end time. */
 #define SLACK_NS (900 * SF_NS_PER_S)
 
 static int profile_details_by_span(const void *a, const void *b)
@@ -26,8 +26,9 @@ static int profile_details_by_trace(const void *a, const void *b)
     return sf_trace_id_cmp(*(const sf_trace_id *)a, *(const sf_trace_id *)b);
 }
 
-/* Few of a granule's rows are of spans that are requested, and a search in thousands of ids for
- * each is most of the work: a bit that is not set says no at once. Sixteen bits for each span. */
+/* Few rows of a granule belong to requested spans, and searching thousands of ids for each row
+ * would take most of the time. So a bitmap of hashes, with sixteen bits per span, excludes most
+ * rows at once. */
 static bool make_bits(struct sf_profile_want *want, struct sf_arena *scratch)
 {
     uint64_t n_bits = 1024;
@@ -94,7 +95,7 @@ static bool profile_details_is_wanted(const struct sf_profile_read_source *s,
         return false;
     if (want->has_trace_rows && d->span_id == 0 && has_trace(want, d->trace_id))
         return true;
-    /* Ids that are both given narrow each other. */
+    /* If both ids are given, both must match. */
     if (want->n_spans && want->n_traces && has_span(want, d->span_id) &&
         (has_trace(want, d->trace_id) || sf_trace_id_is_zero(d->trace_id)))
         return true;
@@ -121,8 +122,8 @@ static bool profile_details_give(const struct giving *g, const struct sf_profile
     return g->see->row(g->see->arg, d);
 }
 
-/* Marks the granules that the ids are in. With spans, traces only narrow, unless their own rows are
- * requested too. */
+/* Marks the granules that may contain the ids. With span ids, trace ids only restrict the result,
+ * unless rows with only a trace id are requested too. */
 static enum sf_err profile_details_mark_ids(struct sf_profile_walk *w,
                                             const struct sf_profile_read_source *s,
                                             const struct sf_profile_want *want, bool *is_marked,
@@ -158,7 +159,7 @@ static enum sf_err profile_details_too_many(struct sf_why *why)
     return sf_fail(why, SF_ERR_LIMIT, "query: more detail rows than it may hold");
 }
 
-/* Nothing but the series tells its rows apart. */
+/* Are all rows of the requested series in the answer, without further conditions? */
 static bool is_all_meant(const struct sf_profile_read_source *s, const struct sf_profile_want *want,
                          const struct sf_profile_granule *g)
 {
@@ -195,7 +196,7 @@ static enum sf_err read_costs(const struct giving *g, uint32_t granule, struct s
     return err;
 }
 
-/* A granule whose rows are all meant. */
+/* Reads a granule whose rows are all requested. */
 static enum sf_err profile_details_read_all(const struct giving *g, uint32_t granule,
                                             struct sf_arena tmp, struct sf_why *why)
 {

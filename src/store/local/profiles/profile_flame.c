@@ -1,4 +1,4 @@
-/* profile_flame.c - one tree out of many profiles: from the aggregate, or of single samples. */
+/* profile_flame.c - merges many profiles into one tree: from aggregates, or from single samples. */
 #include "flame/stack_filter.h"
 #include "store/local/profiles/profile_details.h"
 #include "store/local/profiles/profile_names.h"
@@ -12,10 +12,10 @@ struct merging {
     struct sf_profile_select select;
     struct sf_tree_builder builder;
     sf_str unit;
-    bool *is_series, *is_row; /* of the source in hand */
+    bool *is_series, *is_row; /* of the current source */
     struct sf_profile_tree tree;
-    int64_t *sums; /* by node of the source in hand */
-    /* Samples whose ids are only lent: what is answered when there are no others. */
+    int64_t *sums; /* by node of the current source */
+    /* Samples whose ids are inherited: the answer if there are no others. */
     struct sf_tree_builder lent;
     struct sf_profile_tree lent_tree;
     uint64_t n_own, n_lent;
@@ -23,9 +23,9 @@ struct merging {
 
 /* ---- a tree from the aggregate ---- */
 
-/* A stack comes once in every slot of a day: values are summed by node first, and each node is
- * looked up in the answer's tree once. A sum that does not fit goes there as it is, which marks the
- * tree. */
+/* A stack occurs once in every slot of a day: values are first summed by node, and each node is
+ * looked up in the answer's tree once. A sum that would overflow is added there directly, which
+ * marks the tree. */
 static void profile_flame_add(struct merging *m, uint32_t node, int64_t value)
 {
     int64_t sum;
@@ -45,7 +45,7 @@ static void profile_flame_add_sums(struct merging *m, uint32_t n_nodes)
     }
 }
 
-/* All rows of the chunk, some, or none? */
+/* Are all rows of the chunk selected, some, or none? */
 static unsigned profile_flame_count_rows(const struct merging *m, const struct sf_profile_chunk *c)
 {
     uint32_t n = 0;
@@ -54,8 +54,8 @@ static unsigned profile_flame_count_rows(const struct merging *m, const struct s
     return n == 0 ? 0 : n == c->n_rows ? 2 : 1;
 }
 
-/* Of a slot of which only the sum is left: may it be shown? Not when a part of it was erased. Where
- * the query cuts it, it is shown whole, and the answer reports it. */
+/* Handles a slot of which only the sum is left. It is not shown if a part of it was erased. If the
+ * time range cuts it, it is shown completely, and the answer is marked. */
 static bool take_alone(const struct merging *m, struct sf_profile_walk *w,
                        const struct sf_profile_read_source *s, const struct sf_profile_chunk *c)
 {

@@ -60,8 +60,8 @@ static bool plan_set(struct sf_profile_flush *f, const struct sf_profile_mem *m,
     return true;
 }
 
-/* Nothing is added to a memory in the list any more, and only a flush takes one out: no lock is
- * needed to read it here. */
+/* Memories in the list do not change any more, and only a flush removes one: reading needs no
+ * lock. */
 enum sf_err sf_profile_flush_plan(struct sf_local *l, uint64_t gen, struct sf_profile_flush *out,
                                   struct sf_why *why)
 {
@@ -103,7 +103,7 @@ static bool has_day(const struct sf_profile_set *s, int64_t day)
     return false;
 }
 
-/* The sets of a day in the order of a block; the caller frees the list. */
+/* The sets of a day, sorted as in a block; the caller frees the list. */
 static struct sf_profile_set **sort_sets(const struct sf_profile_plan *p, size_t *out_n,
                                          uint32_t *out_tenant)
 {
@@ -202,7 +202,7 @@ enum sf_err sf_profile_flush_write(struct sf_local *l, const struct sf_profile_f
                      .sibling = sf_u16(first + i)},
             .is_compressed = true,
             .dup_hashes = dups,
-            .n_dup_hashes = first + i == 0 ? n_dups : 0, /* once, in the first block of a flush */
+            .n_dup_hashes = first + i == 0 ? n_dups : 0, /* only in the first block of a flush */
         };
         memcpy(o.info.store_uuid, l->uuid, 16);
         err = profile_flush_write_block(l, &plan->list[i], &o, &row, why);
@@ -224,6 +224,6 @@ void sf_profile_flush_forget(struct sf_local *l, uint64_t gen)
             continue;
         }
         *at = m->next;
-        sf_profile_mem_unref(m); /* queries may still read it */
+        sf_profile_mem_unref(m); /* queries may still use it */
     }
 }

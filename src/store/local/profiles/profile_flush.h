@@ -1,4 +1,4 @@
-/* profile_flush.h - profiles out of memory into level-0 blocks, one per memory and UTC day. */
+/* profile_flush.h - writes profiles from memory to level-0 blocks, one per memory and UTC day. */
 #pragma once
 #include "store/local/write/merge.h"
 
@@ -11,17 +11,17 @@ struct sf_profile_flush { /* what a flush has to write */
     uint64_t gen;
 };
 
-/* Ends the memory that profiles are added to and begins another; the gate is held exclusively.
- * Records up to `lsn` are in what was. False: no memory, nothing changed. */
+/* Replaces the memory that profiles are added to; call with the gate held exclusively. The old one
+ * has all records up to `lsn`. False: no memory, nothing changed. */
 bool sf_profile_flush_switch(struct sf_local *l, uint64_t next_gen, uint64_t lsn);
-/* Which blocks will be written of generations up to `gen`. */
+/* Plans which blocks will be written for generations up to `gen`. */
 enum sf_err sf_profile_flush_plan(struct sf_local *l, uint64_t gen, struct sf_profile_flush *out,
                                   struct sf_why *why);
-/* Writes them with the numbers given, and appends their rows to `io` (which has space). On failure
- * no file of these is left behind. */
+/* Writes them with the given numbers, and appends their rows to `io` (which has space). On failure
+ * none of these files is left behind. */
 enum sf_err sf_profile_flush_write(struct sf_local *l, const struct sf_profile_flush *plan,
                                    const struct sf_merge *numbers, const uint64_t *dups,
                                    size_t n_dups, struct sf_merge_result *io, struct sf_why *why);
-/* Drops the memories that were written. With prof_lock held. */
+/* Drops the memories that were written. Call with prof_lock held. */
 void sf_profile_flush_forget(struct sf_local *l, uint64_t gen);
 void sf_profile_flush_done(struct sf_profile_flush *f);

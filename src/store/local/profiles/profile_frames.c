@@ -11,7 +11,7 @@ static bool test_location(const struct sf_profile_symbols *y, const struct sf_pr
     return false;
 }
 
-/* A parent's place is before its children's: one pass. */
+/* Parents are stored before their children: one pass is enough. */
 enum sf_err sf_profile_frames_find(struct sf_profile_walk *w, struct sf_profile_read_source *s,
                                    const struct sf_frame_test *test, const bool **out_is_node,
                                    struct sf_why *why)

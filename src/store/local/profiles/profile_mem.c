@@ -4,7 +4,7 @@
 #include "base/limits.h"
 #include "base/list.h"
 
-/* Tables of one batch while it is mapped: reserved, not touched. */
+/* Reserved address space for the tables of one batch while it is mapped. */
 static const size_t SCRATCH_CAP = (size_t)256 << 20;
 
 struct sf_profile_mem *sf_profile_mem_new(struct sf_budget *budget)
@@ -54,7 +54,7 @@ static bool profile_mem_grow(struct sf_profile_mem *m)
            sf_list_room(&m->touched, m->n_sets, &m->cap_sets, 32);
 }
 
-/* The set of a service, made when there is none; marked when this request touches it first. */
+/* Finds or creates the set of a service; marks it when this request uses it for the first time. */
 static struct sf_profile_set *profile_mem_find_set(struct sf_profile_mem *m, uint32_t tenant,
                                                    sf_str service, struct sf_arena scratch)
 {
@@ -69,7 +69,7 @@ static struct sf_profile_set *profile_mem_find_set(struct sf_profile_mem *m, uin
         return NULL;
     if (place >= m->n_sets || !m->sets[place]) {
         struct sf_profile_set *fresh = sf_profile_set_new(tenant, service);
-        if (place == m->n_sets) { /* also without memory: a key has its place */
+        if (place == m->n_sets) { /* also if allocation fails: the key keeps its index */
             m->sets[m->n_sets] = NULL;
             m->is_touched[m->n_sets++] = false;
         }
@@ -108,7 +108,7 @@ enum sf_err sf_profile_mem_add(struct sf_profile_mem *m, const struct sf_batch *
         return sf_fail(why, SF_ERR_LIMIT, "store: not enough memory for the tables of a profile");
     for (uint32_t i = 0; !err && i < p->n_series; i++) {
         struct sf_profile_set *s;
-        /* Series of one service mostly follow each other. */
+        /* Usually consecutive series belong to the same service. */
         if (i && sf_str_eq(p->series[i].service, last))
             continue;
         last = p->series[i].service;

@@ -1,9 +1,9 @@
-/* profile_mem.h - profiles since the last flush: a set per tenant and service.
+/* profile_mem.h - profiles received since the last flush: a set per tenant and service.
  *
- * All writers fill one; a flush takes it away whole and a fresh one begins. It stays readable until
- * its block counts. Counted; the mutex guards what is in it and is held while a batch is added and
- * logged, so a reader never sees samples that are reverted, and while a query adds up what it
- * finds, which for the few megabytes of one flush takes milliseconds. */
+ * All writers add to one object; a flush takes it and a new one begins. It stays readable until its
+ * block is in the catalogue. Reference-counted. The mutex guards its content. It is held while a
+ * batch is added and logged, so that readers never see samples that are undone, and while a query
+ * sums what it finds, which takes milliseconds for the few megabytes of one flush. */
 #pragma once
 #include <stdatomic.h>
 
@@ -15,15 +15,16 @@
 struct sf_profile_mem {
     atomic_uint refs;
     struct sf_budget *budget;
-    uint64_t gen;                /* the generation whose flush takes it */
-    uint64_t after_lsn;          /* the record before the first that may be here: prof_lock */
-    struct sf_profile_mem *next; /* in the list of those being flushed */
+    uint64_t gen; /* the generation whose flush takes it */
+    /* The last record before the first that may be here; guarded by prof_lock. */
+    uint64_t after_lsn;
+    struct sf_profile_mem *next; /* next in the list of those being flushed */
     /* Guards all below. Taken under the gate by appends, alone by queries; before rule_lock and the
      * log's lock. */
     struct sf_mutex lock;
     struct sf_dict keys; /* tenant and service of sets[i] */
     struct sf_profile_set **sets;
-    struct sf_profile_mark *marks; /* of sets that the batch in hand touched */
+    struct sf_profile_mark *marks; /* of the sets that the current batch changed */
     bool *is_touched;
     uint32_t n_sets, cap_sets;
     uint32_t *touched;
@@ -37,9 +38,9 @@ struct sf_profile_mem *sf_profile_mem_new(struct sf_budget *budget); /* NULL: no
 struct sf_profile_mem *sf_profile_mem_ref(struct sf_profile_mem *m);
 void sf_profile_mem_unref(struct sf_profile_mem *m); /* NULL is fine */
 
-/* Adds a piece of a request; several pieces may follow each other. With the lock held. On failure,
- * and when the request cannot be logged, undo reverts all since the last keep. */
+/* Adds a piece of a request; several pieces may follow each other. Call with the lock held. On
+ * failure, and when the request cannot be logged, undo reverts everything since the last keep. */
 enum sf_err sf_profile_mem_add(struct sf_profile_mem *m, const struct sf_batch *b,
                                const struct sf_profile_index *index, struct sf_why *why);
 void sf_profile_mem_undo(struct sf_profile_mem *m);
-void sf_profile_mem_keep(struct sf_profile_mem *m); /* and tells the budget */
+void sf_profile_mem_keep(struct sf_profile_mem *m); /* also updates the budget */

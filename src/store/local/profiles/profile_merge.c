@@ -1,6 +1,6 @@
-/* profile_merge.c - merges blocks of profiles. Plan which outputs (tenant and time window) the
- * inputs contribute to; then, for each output, take the services in order from all inputs and write
- * them one at a time. On failure all outputs are deleted. */
+/* profile_merge.c - merges blocks of profiles. First plans to which outputs (tenant and time
+ * window) the inputs contribute; then, for each output, takes the services in order from all inputs
+ * and writes them one at a time. On failure all outputs are deleted. */
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/num.h"
@@ -8,7 +8,7 @@
 #include "store/local/profiles/profile_merging.h"
 #include "store/local/write/block_file.h"
 
-#define ARENA_CAP ((size_t)2 << 30) /* address space; only what is used counts */
+#define ARENA_CAP ((size_t)2 << 30) /* reserved; only used pages count */
 
 enum sf_err sf_profile_merge_no_memory(struct sf_why *why)
 {
@@ -90,7 +90,7 @@ static int profile_merge_compare_services(const struct sf_profile_service *x,
     return sf_str_cmp(x->name, y->name);
 }
 
-/* The next service that any input has, and how many have it; the inputs step past it. */
+/* The next service of any input, and the number of inputs that have it; these inputs advance. */
 static uint32_t next_service(struct sf_profile_merging *w, const struct sf_merge_output *o,
                              struct sf_merge_part *parts, const struct sf_profile_service **out)
 {
@@ -116,7 +116,7 @@ static uint32_t next_service(struct sf_profile_merging *w, const struct sf_merge
     return n;
 }
 
-/* When a service was written: by then all of it was held. */
+/* Called after a service was written, when memory use is highest. */
 static void profile_merge_count_memory(struct sf_profile_merging *w,
                                        const struct sf_profile_set *set,
                                        const struct sf_profile_block_writer *to)
@@ -236,7 +236,7 @@ static enum sf_err profile_merge_write_output(struct sf_profile_merging *w, size
     return SF_OK;
 }
 
-/* Request hashes of inputs young enough to matter move on with the rows. */
+/* Request hashes of recent inputs are copied to the output. */
 static uint64_t *profile_merge_collect_dups(const struct sf_profile_merging *w, size_t *out_n)
 {
     int64_t since = sf_local_wall_ns(w->l) - 600 * SF_NS_PER_S;
@@ -302,7 +302,7 @@ static enum sf_err profile_merge_enter_all(struct sf_profile_merging *w, struct 
     return SF_OK;
 }
 
-/* Whose samples stay, and of which services nothing does. */
+/* Finds the samples of pinned traces, and the services that have none. */
 static enum sf_err load_pins(struct sf_profile_merging *w, struct sf_why *why)
 {
     uint32_t tenant = w->inputs[0].run->row.tenant;

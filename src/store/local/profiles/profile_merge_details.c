@@ -1,13 +1,13 @@
-/* Detail rows of a merge. Those of an input lie in the order of process, thread and start, so they
- * are merged as streams with one granule of each input in memory: a day of one busy process is
- * millions of rows. */
+/* profile_merge_details.c - detail rows of a merge. Rows of an input are sorted by process, thread
+ * and start, so they are merged as streams with one granule of each input in memory: a day of one
+ * busy process has millions of rows. */
 #include "base/heap.h"
 #include "model/process.h"
 #include "store/local/profiles/profile_merging.h"
 
-struct stream { /* the rows of one input that belong to the process in hand */
+struct stream { /* the rows of one input that belong to the current process */
     const struct sf_merge_part *p;
-    uint32_t own;                   /* the process, as granules of the input say it */
+    uint32_t own;                   /* number of the process in this input */
     uint32_t granule;               /* the next one */
     struct sf_profile_detail *rows; /* of its part */
     uint32_t n, at;
@@ -19,10 +19,10 @@ struct details {
     uint32_t process;
     struct stream *streams;
     uint32_t n_streams;
-    struct sf_profile_detail **rooms; /* of each part: for the rows of a granule */
+    struct sf_profile_detail **rooms; /* by part: buffers for the rows of a granule */
 };
 
-/* The most rows that a granule of the part has. */
+/* Rows in the largest granule of the part. */
 static uint32_t most_rows(const struct sf_merge_part *p)
 {
     uint32_t most = 0;
@@ -54,7 +54,7 @@ static bool is_left_out(struct sf_service_merge *s, const struct sf_merge_part *
     return !sf_thinning_keeps(&s->w->thinning, &row);
 }
 
-/* Reads on until a granule has rows for us, or none is left. */
+/* Reads until a granule has rows of the process, or none is left. */
 static enum sf_err profile_merge_details_fill(const struct details *d, struct stream *x,
                                               struct sf_why *why)
 {
@@ -93,7 +93,7 @@ static const struct sf_profile_detail *head_of(const struct stream *x)
     return x->at < x->n ? &x->rows[x->at] : NULL;
 }
 
-/* The stream whose next row is the least, and the one after it; NULL: none. */
+/* The stream with the smallest next row, and the one after it; NULL: none. */
 static struct stream *profile_merge_details_least(const struct details *d,
                                                   const struct stream **out_next)
 {
@@ -123,7 +123,7 @@ static enum sf_err write_process(struct details *d, struct sf_why *why)
         err = profile_merge_details_fill(d, &d->streams[i], why);
     while (!err && (x = profile_merge_details_least(d, &next))) {
         uint32_t from = x->at++;
-        /* Inputs are hours that follow each other, so runs are long. */
+        /* Inputs are usually consecutive hours, so many rows come from one stream. */
         while (x->at < x->n &&
                (!next || sf_profile_set_write_detail_cmp(head_of(x), head_of(next)) <= 0))
             x->at++;
@@ -134,7 +134,7 @@ static enum sf_err write_process(struct details *d, struct sf_why *why)
     return err;
 }
 
-/* A stream for each input that knows the process. */
+/* Opens a stream for each input that has the process. */
 static void profile_merge_details_open_streams(struct details *d)
 {
     d->n_streams = 0;

@@ -1,5 +1,5 @@
-/* profile_merge_service.c - one service of a merge. The tables of all inputs are joined into one
- * set with a map from old to new numbers; profiles are written in order of time; samples go slot by
+/* profile_merge_service.c - merges one service. The tables of all inputs are joined into one set,
+ * with a map from old to new numbers; profiles are written by time; samples are written slot by
  * slot, summed where only sums are kept. */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ struct sf_merge_ref { /* a chunk that goes into the slot of a row */
     uint32_t row, part, chunk;
 };
 
-struct origin { /* of a row of the output */
+struct origin { /* where a row of the output comes from */
     const struct sf_profile_row *row;
     uint32_t series, process, part, from;
 };
@@ -62,7 +62,7 @@ static enum sf_err join_threads(struct sf_service_merge *s, const struct sf_merg
     return sf_profile_threads_join(s->set, threads, n, p->process_map, why);
 }
 
-/* Reads one input's tables of the service and finds their places in the union. */
+/* Reads one input's tables of the service and maps them to the joined tables. */
 static enum sf_err join_part(struct sf_service_merge *s, struct sf_merge_part *p,
                              struct sf_why *why)
 {
@@ -111,7 +111,7 @@ static int profile_merge_service_by_series(const void *a, const void *b)
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* Rows that an erasure hides. Where only the sum of a slot is left, a single profile cannot be
+/* Finds rows that an erasure hides. If only the sum of a slot is left, a single profile cannot be
  * removed from it: the whole slot is removed. */
 static bool *find_hidden(const struct sf_service_merge *s, const struct sf_merge_part *p,
                          struct sf_arena *a)
@@ -131,7 +131,7 @@ static bool *find_hidden(const struct sf_service_merge *s, const struct sf_merge
     return is_hidden;
 }
 
-/* The rows of this output, in order. */
+/* Sorts the rows of this output. */
 static enum sf_err profile_merge_service_order_rows(struct sf_service_merge *s, struct sf_why *why)
 {
     struct sf_arena tmp;
@@ -213,7 +213,7 @@ static enum sf_err order_chunks(struct sf_service_merge *s, struct sf_why *why)
 struct gathered {
     struct sf_profile_entry *list;
     size_t n, cap;
-    bool is_coarse; /* of one input only the sum is left */
+    bool is_coarse; /* an input has only the sum of the slot */
 };
 
 static int by_node(const void *a, const void *b)

@@ -1,20 +1,20 @@
-/* What a merge of profiles will hold, estimated from the headers of its inputs: a merge that does
- * not fit its share of the budget must not begin. Of each input the largest service counts: no
- * service needs more than these together. */
+/* profile_merge_size.c - estimates the memory of a merge of profiles from the headers of its
+ * inputs: a merge that does not fit its share of the budget must not begin. The largest service of
+ * each input counts: no service needs more than these together. */
 #include "block/profile/profile_block_reader.h"
 #include "store/local/engine.h"
 #include "store/local/profiles/profile_merge.h"
 
-#define ARENA_CAP ((size_t)1 << 30) /* address space; only what is used counts */
+#define ARENA_CAP ((size_t)1 << 30) /* reserved; only used pages count */
 
-/* Bytes in memory, measured on services whose stacks repeat nowhere: of a node and its place in the
- * union; of what symbols take for a byte of their section; of a profile with its chunks; of an id
- * and of a sample, each with the sort's copy. */
+/* Bytes in memory, measured on services whose stacks never repeat: a node and its number in the
+ * joined tables; the factor from the stored size of symbols; a profile with its chunks; an id; and
+ * a sample, each with the copy made by sorting. */
 enum { NODE_LEN = 28, SYMBOL_TIMES = 4, ROW_LEN = 320, ID_LEN = 40, ENTRY_LEN = 32 };
 
 struct held {
-    uint64_t tables; /* adds up over the inputs */
-    uint64_t slot;   /* samples of ten minutes: adds up where inputs are of the same time */
+    uint64_t tables; /* summed over the inputs */
+    uint64_t slot;   /* samples of ten minutes: summed over inputs of the same time */
 };
 
 static uint64_t profile_merge_size_least(uint64_t a, uint64_t b)
@@ -52,7 +52,7 @@ static enum sf_err measure_service(const struct sf_profile_block_reader *r, uint
     return SF_OK;
 }
 
-/* Of the largest service of a run; a block never changes, so it is measured once. */
+/* Measures the largest service of a run, once: blocks never change. */
 static enum sf_err profile_merge_size_measure(struct sf_run *run, struct sf_arena scratch,
                                               struct held *out)
 {
@@ -95,7 +95,7 @@ size_t sf_profile_merge_size_take(struct sf_local *l, struct sf_run *const *inpu
     while (taken < n) {
         struct held one;
         if (profile_merge_size_measure(inputs[taken], scratch, &one))
-            break; /* the merge will say why */
+            break; /* the merge will report the error */
         tables += one.tables;
         slot = split == SF_SPLIT_HOUR ? slot + one.slot : one.slot > slot ? one.slot : slot;
         if (taken && tables + slot > max)

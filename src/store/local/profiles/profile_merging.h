@@ -1,8 +1,9 @@
-/* profile_merging.h - one merge of profiles in progress; shared by the files that do its parts.
+/* profile_merging.h - state of a merge of profiles, shared by the files that implement it.
  *
- * Windows are hours or days of the profiles' index times. A detail row goes where its profile most
- * likely went: into the last window of its service and block that does not begin after it, else
- * into the first one. So each row is written once, wherever a sender's clock put it. */
+ * Windows are hours or days of the profiles' index times. A detail row is written to the window
+ * that its profile most likely belongs to: the last window of its service and block that does not
+ * begin after the row, or else the first one. So each row is written exactly once, whatever time
+ * the sender gave it. */
 #pragma once
 #include "block/profile/profile_block_reader.h"
 #include "block/profile/profile_block_writer.h"
@@ -20,7 +21,7 @@ struct sf_merge_input {
     const struct sf_profile_block_reader *reader;
     const struct sf_profile_service *services;
     uint32_t n_services, at;
-    bool *is_wanted; /* of each service; NULL: all are */
+    bool *is_wanted; /* by service: is it merged? NULL: all are */
 };
 
 struct sf_profile_merging {
@@ -31,13 +32,14 @@ struct sf_profile_merging {
     struct sf_merge_output *outputs;
     size_t n_outputs, cap_outputs;
     struct sf_arena arena;
-    struct sf_thinning thinning;      /* of the output in hand; by pins: of all */
-    size_t streams_len, gathered_len; /* of the service in hand: detail rows; samples of a slot */
+    struct sf_thinning thinning; /* of the current output; by pins: of all outputs */
+    /* Memory of the current service: detail rows; samples of a slot. */
+    size_t streams_len, gathered_len;
     size_t counted_len;
     struct sf_merge_result done;
 };
 
-struct sf_merge_part { /* what one input has of the service in hand */
+struct sf_merge_part { /* the part of one input that belongs to the current service */
     const struct sf_merge_input *in;
     uint32_t service;
     const struct sf_profile_series *series;
@@ -45,8 +47,8 @@ struct sf_merge_part { /* what one input has of the service in hand */
     const struct sf_profile_row *rows;
     struct sf_profile_places places;
     uint32_t *node_map, *series_map, *process_map;
-    uint32_t *row_map; /* or SF_NONE: not in this output */
-    int64_t *windows;  /* of its rows, rising, without repeats */
+    uint32_t *row_map; /* new number by row; SF_NONE: not in this output */
+    int64_t *windows;  /* of its rows, increasing, without duplicates */
     uint32_t n_windows;
 };
 
@@ -70,14 +72,14 @@ int64_t sf_profile_merge_window(const struct sf_profile_merging *w, int64_t inde
 /* Does an erasure hide it? */
 bool sf_profile_merge_hides(const struct sf_profile_merging *w, const struct sf_merge_input *in,
                             uint32_t tenant, sf_str service, sf_trace_id trace, int64_t at_ns);
-/* A damaged input is quarantined, so that the next merge leaves it out. */
+/* Quarantines a damaged input, so that the next merge leaves it out. */
 enum sf_err sf_profile_merge_blame(const struct sf_merge_input *in, enum sf_err err,
                                    const struct sf_why *why);
 
-/* Everything of one service into the output; nothing when it has no profile there. */
+/* Writes one service to the output, unless it has no profile there. */
 enum sf_err sf_profile_merge_service_write(struct sf_service_merge *s,
                                            struct sf_profile_block_writer *to, struct sf_why *why);
-/* Has the service of an input samples of pinned traces? */
+/* Does the service of an input have samples of pinned traces? */
 enum sf_err sf_profile_merge_details_has_pinned(struct sf_profile_merging *w,
                                                 const struct sf_merge_input *in, uint32_t service,
                                                 bool *out, struct sf_why *why);

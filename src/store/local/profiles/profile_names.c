@@ -4,7 +4,7 @@
 
 #include "os/clock.h"
 
-struct unnamed_place { /* and what in the answer it belongs to */
+struct unnamed_place { /* an address without a name, and where it is used in the answer */
     struct sf_unnamed u;
     uint32_t owner;
 };
@@ -18,7 +18,7 @@ static int profile_names_by_file(const void *a, const void *b)
     return x->u.file_off < y->u.file_off ? -1 : x->u.file_off > y->u.file_off;
 }
 
-/* Sorted by file, as the namer requires. NULL: no memory. */
+/* Sorted by file, as the symbolizer requires. NULL: no memory. */
 static struct sf_named *profile_names_ask(struct sf_local *l, struct sf_query_ctx *q,
                                           struct unnamed_place *list, uint32_t n,
                                           int64_t deadline_ns, struct sf_arena *to)
@@ -46,7 +46,7 @@ bool sf_profile_names_again(struct sf_local *l, const struct sf_query_ctx *q,
     n_reading = q->naming->n_pending - q->naming->n_fetching;
     if (n_reading <= search->n_reading)
         return false;
-    /* Half of what is left is for the second search. */
+    /* Keep half of the remaining time for the second search. */
     if (until_ns)
         until_ns = now_ns + (until_ns > now_ns ? (until_ns - now_ns) / 2 : 0);
     l->config.namer->settle(l->config.namer, until_ns ? until_ns : INT64_MAX);

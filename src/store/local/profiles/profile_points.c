@@ -1,4 +1,4 @@
-/* profile_points.c - sums of profiles over time: of totals, or of the stacks that are meant. */
+/* profile_points.c - sums of profiles over time: of totals, or of selected stacks. */
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -18,7 +18,7 @@ struct summing {
     const sf_str *keys;
     size_t n_keys;
     int64_t step_ns;
-    struct sf_dict groups; /* values, each with its length in front */
+    struct sf_dict groups; /* keys are label values, each preceded by its length */
     struct sf_prof_point *points;
     uint32_t n, cap;
 };
@@ -35,9 +35,9 @@ static bool profile_points_group_of(struct summing *x, const struct sf_profile_s
     return sf_buf_ok(key) && sf_dict_add(&x->groups, sf_buf_str(key), out);
 }
 
-/* Steps end at from, from + step, ...: a profile counts where its start lies in (end - step, end].
- * What comes after the last of these counts there, or at the end of the range, so that all points
- * are the range. */
+/* Steps end at from, from + step, ...: a profile counts for the step with its start in (end - step,
+ * end]. Profiles after the last step end count for the last step, so that the points sum up to the
+ * whole range. */
 static int64_t profile_points_step_of(const struct summing *x, int64_t start_ns)
 {
     const struct sf_prof_query *q = x->query;
@@ -150,7 +150,7 @@ static enum sf_err profile_points_see(void *arg, struct sf_profile_walk *w,
     for (uint32_t i = 0; !err && i < s->n_rows; i++) {
         const struct sf_profile_row *row = &s->rows[i];
         if (sums && sums[i] == 0)
-            continue; /* none of its stacks is meant */
+            continue; /* no selected stack in it */
         if (groups[row->series] == SF_NONE || s->series[row->series].flags & SF_PROFILE_REQUEST ||
             !sf_profile_read_source_is_asked(x->query, w->q, s, i))
             continue;
@@ -164,7 +164,7 @@ static enum sf_err profile_points_see(void *arg, struct sf_profile_walk *w,
     return err;
 }
 
-/* Group keys as labels; a label that a group has not is left out. */
+/* The group keys as labels; labels that a group does not have are left out. */
 static bool take_groups(const struct summing *x, struct sf_arena *req, struct sf_label_sets *out)
 {
     struct sf_label *labels = sf_arena_new_n(req, x->groups.n * x->n_keys + 1, sizeof(*labels));
@@ -187,8 +187,8 @@ static bool take_groups(const struct summing *x, struct sf_arena *req, struct sf
     return true;
 }
 
-/* While a source is examined nothing may wait for names: the flame graph of the same question has
- * waited for them before. */
+/* Symbolization must not wait while a source is examined; the flame graph of the same query has
+ * already loaded the names. */
 static enum sf_err load_names(struct sf_store *store, const struct sf_prof_query *query,
                               struct sf_query_ctx *q, struct sf_why *why)
 {

@@ -1,4 +1,4 @@
-/* profile_query.h - what the embedded store answers about profiles. */
+/* profile_query.h - the embedded store's queries about profiles. */
 #pragma once
 #include "store/store.h"
 

@@ -1,7 +1,7 @@
-/* profile_read.c - walks all profiles of the requested tenants. It takes one consistent view of
- * memory and block list, then visits each service of each block, then what is in memory; time
- * range, tenant, service and tombstones are checked before anything is decoded, and the query's
- * deadline between blocks. */
+/* profile_read.c - visits all profiles of the requested tenants. It takes one consistent view of
+ * memory and block list, then visits each service of each block, then those in memory. Time range,
+ * tenant, service and tombstones are checked before anything is decoded, and the query's deadline
+ * between blocks. */
 #include "store/local/profiles/profile_read.h"
 
 #include "base/account.h"
@@ -13,7 +13,7 @@
 
 #define SCRATCH_CAP ((size_t)1 << 30) /* address space; what is used is held to the budget */
 
-struct seen { /* one moment of the store */
+struct seen { /* a consistent view of memory and blocks */
     struct sf_profile_mem **mems;
     size_t n_mems;
     struct sf_snapshot *blocks, *erased;
@@ -111,7 +111,7 @@ static enum sf_err see_mem(struct sf_profile_walk *w, struct sf_profile_mem *m, 
     return err;
 }
 
-/* Blocks are most of what is read; what is in memory comes last and is quick. */
+/* Progress counts blocks only, which are most of the work; memory comes last and is quick. */
 static bool may_have(const struct sf_profile_walk *w, const struct sf_run *run)
 {
     return profile_read_may_overlap(w, run->row.ts_min_ns, run->row.ts_max_ns) &&
@@ -216,7 +216,7 @@ enum sf_err sf_profile_read_run(struct sf_profile_walk *w, see_fn *see, void *ar
     return err;
 }
 
-/* Profiles of which only the sum of their slot is left belong where the slot starts. */
+/* Profiles of which only the sum of their slot is left are moved to the start of the slot. */
 static enum sf_err find_starts(struct sf_profile_walk *w, struct sf_profile_read_source *s,
                                struct sf_why *why)
 {
@@ -352,6 +352,7 @@ void sf_profile_read_range(struct sf_profile_walk *w, const struct sf_prof_query
 {
     w->from_ns = query->from_ns;
     w->to_ns = query->to_ns;
-    if (query->select == SF_PROF_RANGE && (w->from_ns || w->to_ns)) /* a slot's start is earlier */
+    /* A slot may start before the range. */
+    if (query->select == SF_PROF_RANGE && (w->from_ns || w->to_ns))
         w->to_ns = sf_add_sat_i64(w->to_ns, SF_PROFILE_SLOT_NS);
 }

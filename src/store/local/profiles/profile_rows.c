@@ -1,4 +1,4 @@
-/* profile_rows.c - single samples, each with what is known of it. */
+/* profile_rows.c - single samples, with all their fields. */
 #include <stdlib.h>
 
 #include "base/heap.h"
@@ -25,7 +25,7 @@ struct detailing {
     struct sf_profile_detail *rows;
     uint64_t *processes;
     uint32_t n, cap;
-    bool *has_rows; /* of the source in hand: by process, that of none last */
+    bool *has_rows; /* by process of the current source; the last entry: without a process */
     struct sf_detail_thread *threads;
     uint32_t n_threads, cap_threads;
 };
@@ -136,7 +136,7 @@ static int profile_rows_by_thread(const void *a, const void *b)
     return x->t.thread < y->t.thread ? -1 : x->t.thread > y->t.thread;
 }
 
-/* What several sources know of one thread, together. */
+/* Merges what several sources store about each thread. */
 static bool take_threads(struct detailing *x, struct sf_arena *req, struct sf_detail_list *list)
 {
     uint32_t n = 0;

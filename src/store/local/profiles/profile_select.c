@@ -7,19 +7,19 @@
 #include "base/num.h"
 #include "regex/regex.h"
 
-/* "a:b:c" or "a:b:c:d:e" into parts; 0: neither. */
+/* Splits "a:b:c" or "a:b:c:d:e" into parts; 0: it is neither. */
 static unsigned profile_type_split(sf_str id, sf_str parts[5])
 {
     sf_str rest = id, part;
     unsigned n = 0;
     while (sf_str_split_next(&rest, ':', &part)) {
         if (n == 5 && sf_str_eq(part, SF_STR("delta")) && rest.len == 0)
-            break; /* what ids of old ended with */
+            break; /* suffix of old ids */
         if (n == 5)
             return 0;
         parts[n++] = part;
     }
-    /* "a:b:c::" has two empty parts, and splitting ends before the last. */
+    /* "a:b:c::" ends with two empty parts; the split omits the last one. */
     while (n > 0 && n < 5 && id.len && id.p[id.len - 1] == ':' && n >= 3)
         parts[n++] = SF_STR_NONE;
     return n == 3 || n == 5 ? n : 0;

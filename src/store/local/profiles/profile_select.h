@@ -1,4 +1,4 @@
-/* profile_select.h - which series a query means: a profile type and matchers of labels. */
+/* profile_select.h - which series a query selects: a profile type and label matchers. */
 #pragma once
 #include "block/profile/profile_block.h"
 #include "store/store.h"
@@ -16,20 +16,22 @@ struct sf_profile_select {
     sf_str service; /* requested by name; empty: any */
 };
 
-/* INPUT: a type that is not an id, a pattern that cannot be; NOMEM. */
+/* INPUT: an invalid type or pattern; NOMEM. */
 enum sf_err sf_profile_select_init(struct sf_profile_select *s, sf_str type,
                                    const struct sf_matcher *match, size_t n_match,
                                    struct sf_why *why);
 void sf_profile_select_done(struct sf_profile_select *s); /* a zeroed one is fine */
 bool sf_profile_select_is(const struct sf_profile_select *s,
                           const struct sf_profile_series *series);
-/* Which of them; those uploaded for single requests only when asked to. False: none. */
+/* Marks the series that match; those uploaded for single requests only if requested. False:
+ * none. */
 bool sf_profile_select_series(const struct sf_profile_select *s,
                               const struct sf_profile_series *series, uint32_t n, bool has_requests,
                               bool *out);
-/* The value of a label; __name__, __type__, __unit__, __period_type__, __period_unit__ and
- * __service_name__ too. Empty: it has none. `__profile_type__` is not one string: see is(). */
+/* The value of a label, including __name__, __type__, __unit__, __period_type__, __period_unit__
+ * and __service_name__. Empty: the series does not have it. `__profile_type__` is not one string:
+ * see is(). */
 sf_str sf_profile_select_label(const struct sf_profile_series *series, sf_str key);
-/* A profile's own id, or what is derived: series hash and time. */
+/* The id of a profile; if it has none, one derived from series hash and time. */
 sf_profile_id sf_profile_select_row_id(sf_str service, const struct sf_profile_series *series,
                                        const struct sf_profile_row *row);

@@ -93,7 +93,8 @@ static enum sf_err see_list(void *arg, struct sf_profile_walk *w, struct sf_prof
         if (!sf_profile_select_is(&l->select, &s->series[place]))
             continue;
         if (l->n == l->cap) {
-            l->n = profile_series_settle(l->list, l->n); /* most are in several blocks */
+            /* Merge duplicates: most series are in several blocks. */
+            l->n = profile_series_settle(l->list, l->n);
             if ((l->n > l->cap / 2 || l->cap == 0) && !sf_list_room(&l->list, l->cap, &l->cap, 256))
                 return sf_fail(why, SF_ERR_NOMEM, "query: no memory for series");
         }

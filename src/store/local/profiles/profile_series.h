@@ -1,4 +1,4 @@
-/* profile_series.h - a block's series as answers have it. */
+/* profile_series.h - converts a block's series to the form of answers. */
 #pragma once
 #include "block/profile/profile_block.h"
 #include "store/store.h"

@@ -1,8 +1,8 @@
-/* profile_sums.c - what detail rows come to, span by span.
+/* profile_sums.c - sums of detail rows by span.
  *
- * A row costs one examine its node, and those of a span that lie together one in the table of
- * spans. Rows lie in no order of spans, so the table is a hash; it is on the heap and stops growing
- * at MAX_SPANS. */
+ * Each row needs one lookup of its node, and consecutive rows of a span one lookup in the table of
+ * spans. Rows are not sorted by span, so the table is a hash table; it is on the heap and stops
+ * growing at MAX_SPANS. */
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/num.h"
@@ -18,8 +18,9 @@ struct summing {
     const struct sf_detail_query *query;
     const struct sf_frame_test *test;
     struct sf_profile_select select;
-    const bool *is_node; /* of the source at hand: its stack has such a frame; NULL: all do */
-    sf_str service;      /* likewise, in the answer's memory */
+    const bool *is_node; /* by node of the current source: does its stack have a requested frame?
+                            NULL: all do */
+    sf_str service;      /* of the current source, in the answer's memory */
     struct sf_span_total *spans;
     struct sf_table at;
     uint32_t n, cap;
@@ -78,7 +79,7 @@ static bool profile_sums_see_row(void *arg, const struct sf_profile_detail *d)
     return true;
 }
 
-/* Rows of a run are of one span: they are summed before it is looked up. */
+/* Consecutive rows of one span are summed before the lookup. */
 static bool profile_sums_see_columns(void *arg, const bool *is_series,
                                      const struct sf_profile_columns *c)
 {

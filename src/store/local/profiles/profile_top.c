@@ -1,11 +1,11 @@
-/* profile_top.c - the spans whose detail rows come to most, of however many there are.
+/* profile_top.c - the spans with the largest sums of detail rows, among any number of spans.
  *
- * Rows lie in no order of spans, and a function may have run in millions of them. So what is found
- * is written down as (span, value), in parts by a hash of the span, and summed one part after the
- * other in a table that stays in the cache; of the sums only the dearest are kept. When the space
- * for that is full, the upper half of the parts is dropped and left to another walk: the answer is
- * exact and its memory bounded, and only its time grows. The other fields of a span (trace, start,
- * samples) are read at the end, only for those in the answer. */
+ * Rows are not sorted by span, and a function may have run in millions of them. So matching rows
+ * are written as (span, value) into partitions by a hash of the span, and one partition after the
+ * other is summed in a table that fits the cache; only the largest sums are kept. When memory for
+ * the partitions is full, the upper half of the partitions is dropped and left to another pass: the
+ * answer is exact and memory is bounded; only the time grows. The other fields of a span (trace,
+ * start, samples) are read at the end, only for those in the answer. */
 #include <stdlib.h>
 
 #include "base/heap.h"
@@ -18,7 +18,7 @@
 #include "store/local/profiles/profile_query.h"
 
 enum { PARTS = 256, PIECE_ROWS = 255 };
-struct piece { /* of a part: a page of memory */
+struct piece { /* one memory page of a partition */
     struct piece *next;
     uint64_t n;
     struct sf_profile_cost rows[PIECE_ROWS];
@@ -28,14 +28,14 @@ struct topping {
     const struct sf_detail_query *query;
     const struct sf_frame_test *test;
     struct sf_profile_select select;
-    const bool *is_node; /* of the source at hand; NULL: all */
+    const bool *is_node; /* by node of the current source; NULL: all */
     struct sf_arena rows;
     struct piece *parts[PARTS], *spare;
-    unsigned from, to;            /* parts of this walk */
-    struct sf_profile_cost *sums; /* of the part in hand */
+    unsigned from, to;            /* partitions of this pass */
+    struct sf_profile_cost *sums; /* of the current partition */
     uint64_t cap_sums;
     struct sf_table at;
-    struct sf_profile_cost *heap; /* the dearest so far, the cheapest of them first */
+    struct sf_profile_cost *heap; /* largest sums so far, as a heap with the smallest first */
     uint32_t n, limit;
     uint64_t n_found;
     int64_t value;
@@ -56,7 +56,7 @@ static void profile_top_drop_parts(struct topping *x, unsigned from, unsigned to
     }
 }
 
-/* NULL: not even one part fits. */
+/* NULL: not even one partition fits. */
 static struct piece *new_piece(struct topping *x)
 {
     struct piece *p = x->spare ? NULL : sf_arena_raw(&x->rows, sizeof(*p), 64);
@@ -91,7 +91,7 @@ static bool profile_top_add(struct topping *x, sf_span_id id, int64_t value)
             return false;
         p->next = x->parts[part];
         x->parts[part] = p;
-        if (part >= x->to) { /* it was among those just dropped */
+        if (part >= x->to) { /* its partition was just dropped */
             profile_top_drop_parts(x, part, part + 1);
             return true;
         }
@@ -152,7 +152,7 @@ static enum sf_err profile_top_see_source(void *arg, struct sf_profile_walk *w,
     struct topping *x = arg;
     struct sf_profile_see see = {profile_top_begin,       profile_top_see_row, x,
                                  profile_top_see_columns, see_costs,           &x->is_node};
-    /* Counted as the query's; it continues with less when there is none left. */
+    /* Counted for the query; if the budget is used up, it continues with less memory. */
     (void)sf_budget_query(&w->l->budget, &x->counted_len, sf_arena_used(&x->rows), NULL);
     return sf_profile_details_ask(w, s, &x->select, x->query, &see, why);
 }
@@ -164,14 +164,14 @@ static bool is_dearer(const struct sf_profile_cost *x, const struct sf_profile_c
     return x->value != y->value ? x->value > y->value : x->span_id < y->span_id;
 }
 
-/* The cheapest leads the queue. */
+/* Heap order: the smallest first. */
 static bool is_cheaper(const void *arg, const void *a, const void *b)
 {
     (void)arg;
     return is_dearer(b, a);
 }
 
-/* Most spans do not get past the cheapest of those that are kept. */
+/* Most spans are smaller than all kept ones. */
 static void profile_top_offer(struct topping *x, const struct sf_profile_cost *c)
 {
     x->n_found++;
@@ -259,7 +259,7 @@ static int profile_top_by_value(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* All that is known of those in the heap. */
+/* Reads all fields of the spans in the heap. */
 static enum sf_err profile_top_look_up(const struct topping *x, struct sf_store *store,
                                        struct sf_query_ctx *q, struct sf_span_top *out,
                                        struct sf_why *why)

@@ -56,7 +56,7 @@ uint32_t sf_profile_tree_node(struct sf_profile_tree *t, uint32_t node)
         location = t->y->nodes[node].location;
         l = &t->y->locations[location];
         line = l->n_lines ? l->n_lines : 1;
-        while (line > 0) /* innermost first in the table, so from the end */
+        while (line > 0) /* the table has the innermost line first, so start at the end */
             at = sf_tree_builder_child(t->to, at, profile_tree_frame_of(t, location, --line));
         t->nodes[node] = at;
     }

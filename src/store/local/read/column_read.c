@@ -2,14 +2,14 @@
 
 #include "store/local/read/granules.h"
 
-/* Counted only: a query that may not hold one granule could never be answered. */
+/* Only counts, never fails: a query that cannot hold one granule could never be answered. */
 static void column_read_count_memory(struct sf_column_read *c)
 {
     size_t len = sf_arena_used(&c->arena);
     (void)sf_budget_query(&c->l->budget, &c->counted_len, len, NULL);
 }
 
-/* The view's rows, with what only the reader of columns knows. */
+/* Shows the view's rows, with the fields that only the column reader sets. */
 static void column_read_show(struct sf_column_read *c)
 {
     const uint8_t *is_in = c->base.rows.is_in;
@@ -19,8 +19,8 @@ static void column_read_show(struct sf_column_read *c)
     c->base.firsts = c->view.firsts;
 }
 
-/* The reader gets CORRUPT and continues with the next granule: the block is left out from now on.
- */
+/* Reports CORRUPT; the block is left out from now on, and the caller continues with the next
+ * granule. */
 static enum sf_err column_read_fault(struct sf_column_read *c, enum sf_err err,
                                      const struct sf_why *why)
 {
@@ -77,7 +77,7 @@ void sf_column_read_close(struct sf_column_read *c)
     if (c->run)
         sf_run_leave(c->run);
     c->run = NULL;
-    c->arena.at = 0; /* keeps its memory: the next granule needs it at once */
+    c->arena.at = 0; /* keep the memory for the next granule */
 }
 
 static enum sf_err column_read_hide(struct sf_column_read *c,
@@ -99,7 +99,7 @@ static enum sf_err column_read_hide(struct sf_column_read *c,
     return SF_OK;
 }
 
-/* A trace that continues in the next granule is in parts too. */
+/* A trace that continues in the next granule counts as split, too. */
 static enum sf_err column_read_part(struct sf_column_read *c, const struct sf_parted *parted,
                                     size_t run, struct sf_why *why)
 {
@@ -135,7 +135,7 @@ enum sf_err sf_column_read_open(struct sf_column_read *c, const struct sf_snapsh
         return err;
     c->run = run;
     c->view = sf_granule_view_init(reader, granule, &c->arena);
-    /* The run never changes and stays where it is while the snapshot does. */
+    /* The address identifies the run: it does not change while the snapshot exists. */
     c->base = (struct sf_span_columns){.tables = (uint64_t)(uintptr_t)run,
                                        .n_traces = c->view.info->n_traces,
                                        .scratch = &c->arena,

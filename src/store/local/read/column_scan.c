@@ -1,9 +1,11 @@
-/* column_scan.c - granules as they are, but for traces that may lie in several places.
+/* column_scan.c - returns granules as they are stored, except rows of traces that may be in several
+ * runs.
  *
- * Of those a span may be there twice. Their rows are left out (is_in) when their granules come by,
- * their ids are noted with the runs that left them out, and in the end each is read once from these
- * runs, without repeats. A run further away may have shown its rows of such a trace: none of them
- * is there twice, since a repeated span has the time of the first. */
+ * Of such traces a span may be stored twice. Their rows are left out (is_in) when their granules
+ * are read, and their ids are noted with the runs that left them out. At the end each of these
+ * traces is read once from these runs, without duplicate spans. A run of a distant time may have
+ * returned its rows of such a trace before: none of them is a duplicate, since a repeated span has
+ * the same time as the first. */
 #include "store/local/read/column_scan.h"
 
 #include <stddef.h>
@@ -23,16 +25,16 @@
 
 enum { SCRATCH_CAP = 256 << 20, MAX_NOTED = 1 << 22 };
 
-struct unit { /* a granule to show */
+struct unit { /* a granule to return */
     int64_t key_ns;
     size_t place; /* of its run in the snapshot */
     uint32_t granule;
 };
 
-struct noted { /* a trace to read in the end */
+struct noted { /* a trace to read at the end */
     sf_trace_id id;
     uint32_t tenant;
-    uint32_t first; /* of the runs that left it out */
+    uint32_t first; /* first of the runs that left it out */
 };
 
 struct left_out {
@@ -44,11 +46,11 @@ struct cursor {
     struct sf_column_cursor base;
     struct sf_local *l;
     struct sf_query_ctx *q;
-    struct sf_run_filter filter;  /* while it is opened */
+    struct sf_run_filter filter;  /* used while the cursor is opened */
     struct sf_snapshot *snapshot; /* the trace reader's */
     struct sf_parted parted;
     struct sf_column_read show;
-    uint64_t variant; /* which of its traces are set aside */
+    uint64_t variant; /* identifies which traces are left out */
     struct sf_arena scratch;
     struct unit *units;
     size_t n_units, units_cap, unit;
@@ -63,7 +65,7 @@ struct cursor {
     struct sf_key *keys;
     size_t n_keys;
     struct sf_trace_read read;
-    struct sf_span_columns whole; /* rows of the trace in hand */
+    struct sf_span_columns whole; /* rows of the current trace */
     uint32_t at;                  /* next row of it */
     uint32_t firsts[2];
     uint64_t n_shown;
@@ -118,7 +120,7 @@ static int column_scan_newest_first(const void *a, const void *b)
 
 /* ---- traces in parts ---- */
 
-/* Granules come by age, so that those of a run are not one after another. */
+/* Granules are sorted by age, so those of one run are not consecutive. */
 static bool has_left_out(const struct cursor *c, const struct noted *n, const struct sf_run *run)
 {
     for (uint32_t i = n->first; i != SF_NONE; i = c->left_out[i].next)
@@ -157,7 +159,7 @@ static enum sf_err column_scan_note(struct cursor *c, uint32_t tenant, sf_trace_
     return SF_OK;
 }
 
-/* Takes the rows of traces in parts out of what is shown. */
+/* Leaves the rows of split traces out. */
 static enum sf_err column_scan_set_aside(struct cursor *c, struct sf_why *why)
 {
     struct sf_span_columns *rows = &c->show.base;
@@ -189,7 +191,7 @@ static enum sf_err column_scan_set_aside(struct cursor *c, struct sf_why *why)
 
 static enum sf_err add_nothing(struct sf_span_columns *s, uint32_t columns, struct sf_why *why)
 {
-    (void)s, (void)columns, (void)why; /* all that may be requested is there */
+    (void)s, (void)columns, (void)why; /* all columns are already loaded */
     return SF_OK;
 }
 
@@ -227,7 +229,7 @@ static enum sf_err show_whole(struct cursor *c, struct sf_why *why)
     w->rows.duration_ns = durations;
     c->firsts[1] = w->rows.n_rows;
     w->trace_ids = w->rows.trace_id;
-    w->tables = ++c->n_shown * 2 + 1; /* odd: never a run's address */
+    w->tables = ++c->n_shown * 2 + 1; /* odd, so that it never equals a run's address */
     return SF_OK;
 }
 
@@ -238,7 +240,7 @@ static void column_scan_leave_out(struct cursor *c)
     c->read.n_rows = 0;
 }
 
-/* What another run has shown already does not come again. */
+/* Drops rows that another run has already returned. */
 static void take_left_out(struct cursor *c, const struct noted *of)
 {
     struct sf_trace_read *r = &c->read;
@@ -251,7 +253,7 @@ static void take_left_out(struct cursor *c, const struct noted *of)
     r->n_rows = n;
 }
 
-/* *out false: none is left. */
+/* Reads the next trace; *out false: none left. */
 static enum sf_err next_whole(struct cursor *c, bool *out, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
@@ -305,7 +307,7 @@ static void column_scan_keep(struct sf_span_columns *s, sf_bytes question, sf_by
     sf_partials_put(&c->l->partials, &key, result);
 }
 
-/* Rows of a block of which no tombstone hides any. */
+/* Offers the rows to the cache if no tombstone hides any. */
 static void offer_to_keep(struct cursor *c)
 {
     struct sf_span_columns *rows = &c->show.base;

@@ -1,5 +1,5 @@
-/* column_scan.h - every span once, as columns, for callers that process spans one by one.
- */
+/* column_scan.h - returns every span once, as columns, for callers that process spans one by
+ * one. */
 #pragma once
 #include "store/local/engine.h"
 

@@ -1,6 +1,6 @@
 /* conds.c - evaluates pushed-down conditions on the decoded rows of a granule. Each condition fills
  * one byte per row; the bytes are then combined with AND or OR. A value shared by many rows (a
- * text, a resource) is judged once. */
+ * text, a resource) is evaluated once. */
 #include "store/local/read/conds.h"
 
 #include <string.h>
@@ -92,7 +92,7 @@ static bool equal_may(struct sf_value have, const struct sf_cond *c)
 {
     if (have.type == SF_VALUE_ARRAY || have.type == SF_VALUE_KVLIST ||
         have.type == SF_VALUE_BYTES || have.type == SF_VALUE_EMPTY)
-        return true; /* a comparison may look inside */
+        return true; /* a comparison may search inside */
     for (uint32_t i = 0; i < c->n_vals; i++) {
         struct sf_value want = c->vals[i];
         if (want.type == SF_VALUE_NONE || want.type == SF_VALUE_EMPTY ||
@@ -113,7 +113,7 @@ static bool conds_wants_nothing(const struct sf_cond *c)
     return false;
 }
 
-/* `have` NONE: the row has no such attribute. */
+/* May the value satisfy the condition? `have` NONE: the row has no such attribute. */
 static bool value_may(struct sf_value have, const struct sf_cond *c)
 {
     if (have.type == SF_VALUE_NONE)
@@ -157,7 +157,7 @@ static bool judge_text(struct judge *j, const struct sf_cond *c, const struct sf
 static bool judge_want(struct judge *j, const struct sf_cond *c,
                        const struct sf_value_column *column)
 {
-    /* Unscoped, a row without service.name may still have the one its resource was given. */
+    /* Without a scope, a row without service.name may still match through its resource. */
     bool missing = value_may((struct sf_value){0}, c) ||
                    (c->scope == SF_SCOPE_ANY && sf_str_eq(c->key, SF_STR("service.name")));
     uint8_t *by_value = sf_arena_raw(&j->scratch, column->n_vals + 1, 1);
@@ -200,7 +200,7 @@ static bool judge_resource(struct judge *j, const struct sf_cond *c)
     return true;
 }
 
-/* The number behind "error" or "server"; -1: not one we know. */
+/* The number of a name such as "error" or "server"; -1: unknown. */
 static int conds_number_of(struct sf_value v, const char *const *names, int n)
 {
     if (v.type == SF_VALUE_INT && v.i64 >= 0 && v.i64 < n)

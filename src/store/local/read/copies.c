@@ -10,7 +10,7 @@
 
 enum { MAX_SPANS = 1 << 21 };
 
-struct set { /* of keyed hashes, which identify their keys */
+struct set { /* a set of keyed hashes */
     uint64_t *hashes;
     uint32_t n, cap;
     struct sf_table at;
@@ -26,8 +26,8 @@ struct search {
     struct sf_parted *p;
     const struct sf_snapshot *s;
     struct sf_column_read show;
-    bool is_by_id;            /* examine ids of traces, not of spans */
-    struct set seen, doubled; /* doubled: traces of which something was seen twice */
+    bool is_by_id;            /* compare ids of traces, not of spans */
+    struct set seen, doubled; /* doubled: traces of which an id was seen twice */
     struct piece *pieces;
     size_t n_pieces, pieces_cap;
     bool is_too_many;
@@ -144,7 +144,7 @@ static enum sf_err copies_add_run(struct search *s, size_t place, struct sf_quer
     return err;
 }
 
-/* Are there so many that reading each of them whole would take long? */
+/* Are there so many that reading each of them completely would take long? */
 static bool copies_is_worth(const struct sf_parted *p, uint64_t least)
 {
     uint64_t n = 0;
@@ -164,7 +164,7 @@ static void forget_singles(struct search *s)
     }
 }
 
-/* *out false: nothing was found out, all stay as they are. */
+/* *out false: undecided, `p` must stay unchanged. */
 static enum sf_err copies_look(struct sf_parted *p, const struct sf_snapshot *s, struct sf_local *l,
                                struct sf_query_ctx *q, bool is_by_id, bool *out, struct sf_why *why)
 {
@@ -178,7 +178,7 @@ static enum sf_err copies_look(struct sf_parted *p, const struct sf_snapshot *s,
         err = copies_add_run(&search, i, q, why);
         if (err && sf_granules_query_skips(q, s->runs[i], err, why)) {
             err = SF_OK;
-            *out = false; /* what it holds is not known */
+            *out = false; /* the content of a run is unknown */
         }
     }
     *out = *out && !err && !search.is_too_many;
@@ -191,8 +191,9 @@ static enum sf_err copies_look(struct sf_parted *p, const struct sf_snapshot *s,
     return err;
 }
 
-/* Indexes have half of a hash: of many traces most that seem to be in two runs are two traces. This
- * is determined from trace ids, which are a tenth of the size of span ids. */
+/* The indexes contain half of a hash: among many traces, most that seem to be in two runs are two
+ * different traces. This function compares their trace ids, which are a tenth of the size of span
+ * ids. */
 enum sf_err sf_copies_keep_traces(struct sf_parted *p, const struct sf_snapshot *s,
                                   struct sf_local *l, struct sf_query_ctx *q, uint64_t least,
                                   struct sf_why *why)

@@ -1,19 +1,20 @@
-/* copies.h - of the traces that seem to be in several runs, which are, and which have a span twice?
+/* copies.h - among traces that seem to be in several runs, finds those that really are, and those
+ * with duplicate spans.
  *
- * Two writers fill two memtables, so that nearly every recent trace is in parts; but a span is
- * there twice only when it was sent twice. Callers that process spans one by one need no more than
- * this. */
+ * Two writers fill two memtables, so nearly every recent trace is in several runs; but a span is
+ * stored twice only if it was sent twice. Callers that process spans one by one need only these
+ * traces. */
 #pragma once
 #include "store/local/read/parted.h"
 
-enum { SF_COPIES_LEAST = 256 }; /* a whole trace costs as much as 200 spans here */
+enum { SF_COPIES_LEAST = 256 }; /* reading a whole trace costs as much as comparing 200 spans */
 
-/* Takes the traces out of `p` that only share half of a hash with another trace, when there are at
- * least `least` in all; otherwise `p` stays as it is. */
+/* Removes traces from `p` that only share half of a hash with another trace, if there are at least
+ * `least` in all; otherwise `p` stays unchanged. */
 enum sf_err sf_copies_keep_traces(struct sf_parted *p, const struct sf_snapshot *s,
                                   struct sf_local *l, struct sf_query_ctx *q, uint64_t least,
                                   struct sf_why *why);
-/* Takes the traces without any copy out of `p`, when there are at least `least` of them and few
- * enough to remember their spans; otherwise `p` stays as it is. */
+/* Removes traces without duplicate spans from `p`, if there are at least `least` of them and few
+ * enough to hold their spans in memory; otherwise `p` stays unchanged. */
 enum sf_err sf_copies_keep(struct sf_parted *p, const struct sf_snapshot *s, struct sf_local *l,
                            struct sf_query_ctx *q, uint64_t least, struct sf_why *why);

@@ -16,7 +16,8 @@
 #include "store/local/read/granules.h"
 
 enum {
-    MAX_TRACES = 1 << 18, /* of a kind; above it all of that kind is forgotten and found again */
+    MAX_TRACES = 1 << 18, /* for each kind; when exceeded, all results of that kind are dropped and
+                             computed again */
     FILTER_CAP = 64 << 20
 };
 
@@ -86,7 +87,7 @@ void sf_doubles_drop_block(struct sf_doubles *d, uint64_t block)
         doubles_drop(d, (uint32_t)(one - d->list));
         doubles_count(d);
     }
-    memset(d->is_over, 0, sizeof(d->is_over)); /* those that are left may fit */
+    memset(d->is_over, 0, sizeof(d->is_over)); /* the remaining ones may fit */
     sf_mutex_unlock(&d->lock);
     sf_account_resume(paused);
 }
@@ -102,7 +103,7 @@ static struct sf_doubled *doubles_find_or_add(struct sf_doubles *d, uint64_t blo
     return &d->list[d->n++];
 }
 
-/* Adds the traces that the list does not have yet. */
+/* Adds traces to the list that it does not have yet. */
 static bool add_bits(struct sf_doubles *d, enum sf_doubles_kind kind, uint64_t block,
                      const uint8_t *bits, size_t len)
 {
@@ -131,7 +132,7 @@ static bool add_bits(struct sf_doubles *d, enum sf_doubles_kind kind, uint64_t b
     return has_room;
 }
 
-/* All of what was found, or nothing at all. */
+/* Stores all results, or none. */
 static void doubles_remember(struct sf_doubles *d, enum sf_doubles_kind kind,
                              const struct sf_parted *found, const struct sf_snapshot *s,
                              const uint8_t *is_new)
@@ -172,7 +173,7 @@ static bool doubles_overlaps(const struct sf_run *run, int64_t from_ns, int64_t 
            (run->row.ts_min_ns <= to_ns && run->row.ts_max_ns >= from_ns);
 }
 
-/* Can a trace of that range have spans there? */
+/* Can traces of that time range have spans in the run? */
 static bool is_around(const struct sf_run *run, int64_t from_ns, int64_t to_ns)
 {
     int64_t low = from_ns > INT64_MIN + SF_PARTED_GAP_NS ? from_ns - SF_PARTED_GAP_NS : INT64_MIN;
@@ -180,7 +181,7 @@ static bool is_around(const struct sf_run *run, int64_t from_ns, int64_t to_ns)
     return run->row.ts_min_ns <= high && run->row.ts_max_ns >= low;
 }
 
-/* The runs of a kind, as if there were no others; borrowed from `s`. NULL: no memory. */
+/* A snapshot with only the blocks, or only the parts, of `s`; borrowed from it. NULL: no memory. */
 static struct sf_snapshot *only(const struct sf_snapshot *s, bool is_parts)
 {
     struct sf_snapshot *some = sf_heap_new(sizeof(*some) + s->n * sizeof(struct sf_run *));
@@ -194,7 +195,7 @@ static struct sf_snapshot *only(const struct sf_snapshot *s, bool is_parts)
     return some;
 }
 
-/* Marks blocks that were not compared yet; how many, and their times. */
+/* Marks blocks that were not compared yet; returns their number and time range. */
 static size_t mark_new(struct sf_doubles *d, enum sf_doubles_kind kind,
                        const struct sf_snapshot *blocks, int64_t from_ns, int64_t to_ns,
                        uint8_t *is_new, int64_t *out_low, int64_t *out_high)
@@ -258,7 +259,7 @@ struct search {
         size_t place;
     } * traces; /* of parts */
     size_t n, cap;
-    int64_t min_ns, max_ns; /* of these parts */
+    int64_t min_ns, max_ns; /* time range of these parts */
 };
 
 static uint8_t *doubles_bits_of(struct search *w, size_t place, uint64_t n_traces)
@@ -278,7 +279,7 @@ static bool doubles_mark(struct search *w, size_t place, uint64_t n_traces, uint
     return bits != NULL;
 }
 
-/* False: its list is not whole, or no memory. */
+/* Adds the stored list of a block. False: the list is incomplete, or no memory. */
 static bool recall_block(struct search *w, struct sf_doubles *d, size_t place, uint64_t n_traces)
 {
     const struct sf_doubled *one;
@@ -323,7 +324,7 @@ static enum sf_err list_part(struct search *w, size_t place, struct sf_why *why)
     return err;
 }
 
-/* Traces of parts that the block has too. */
+/* Finds traces of parts in memory that the block has, too. */
 static enum sf_err meet_block(struct search *w, size_t place, struct sf_why *why)
 {
     struct sf_run *run = w->s->runs[place];
@@ -352,7 +353,7 @@ static enum sf_err meet_block(struct search *w, size_t place, struct sf_why *why
     return err;
 }
 
-/* Parts with parts: their indexes are in memory, and short. */
+/* Compares parts with parts: their indexes are in memory, and short. */
 static enum sf_err meet_parts(struct search *w, struct sf_arena scratch, struct sf_why *why)
 {
     struct sf_snapshot *parts = only(w->s, true);
@@ -391,7 +392,7 @@ static enum sf_err doubles_add_parts(struct search *w, struct sf_arena scratch, 
     return err;
 }
 
-/* The times of the runs that are asked: a trace in one of them may lie anywhere there. */
+/* The time range of the selected runs: a trace in one of them may be anywhere in it. */
 static void find_extent(const struct sf_snapshot *s, int64_t from_ns, int64_t to_ns,
                         int64_t *out_low, int64_t *out_high)
 {
@@ -406,7 +407,7 @@ static void find_extent(const struct sf_snapshot *s, int64_t from_ns, int64_t to
     }
 }
 
-/* *out false: something is not remembered after all. */
+/* *out false: a result is not stored after all. */
 static enum sf_err add_blocks(struct search *w, struct sf_doubles *d, int64_t from_ns,
                               int64_t to_ns, bool *out, struct sf_why *why)
 {
@@ -462,7 +463,7 @@ static enum sf_err find_by_memory(struct search *w, struct sf_local *l, int64_t 
                : sf_copies_keep(p, w->s, l, w->q, SF_COPIES_LEAST, why);
 }
 
-/* The same without memory. */
+/* The same without stored results: compares all runs. */
 static enum sf_err find_anew(struct search *w, struct sf_local *l, int64_t from_ns, int64_t to_ns,
                              struct sf_arena scratch, struct sf_why *why)
 {
@@ -486,7 +487,7 @@ enum sf_err sf_doubles_find(struct sf_parted *p, const struct sf_snapshot *s, st
     enum sf_err err = compare_blocks(l, s, kind, from_ns, to_ns, q, scratch, why);
     if (!err)
         err = find_by_memory(&w, l, from_ns, to_ns, scratch, &is_known, why);
-    if (!err && !is_known) /* too many to be remembered */
+    if (!err && !is_known) /* too many to store */
         err = find_anew(&w, l, from_ns, to_ns, scratch, why);
     if (err)
         sf_parted_done(p);

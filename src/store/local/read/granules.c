@@ -12,8 +12,8 @@
 #include "store/local/write/seal.h"
 
 enum {
-    ARENA_CAP = 1 << 30, /* address space */
-    POOL_LEN = 8 << 20,  /* pages an arena in the pool keeps; no line counts them */
+    ARENA_CAP = 1 << 30, /* reserved address space */
+    POOL_LEN = 8 << 20,  /* pages that a pooled arena keeps; not counted in the budget */
 };
 #define ALL_ROWS UINT32_MAX
 #define CHECK_NS (10 * SF_NS_PER_MS)
@@ -34,7 +34,7 @@ static void granules_drop(struct sf_granules *g, struct sf_granule *s)
     }
     (void)sf_budget_query(&g->l->budget, &g->held_len, g->held_len - s->counted_len, NULL);
     s->counted_len = 0;
-    s->arena.at = 0; /* keeps its memory: the next granule needs it at once */
+    s->arena.at = 0; /* keep the memory for the next granule */
 }
 
 bool sf_granules_take_arena(struct sf_local *l, struct sf_arena *out)
@@ -75,8 +75,8 @@ void sf_granules_done(struct sf_granules *g)
     *g = (struct sf_granules){0};
 }
 
-/* A slot for one more granule: a free one while the memory allows it, else the one unused for
- * longest; never the two newest, which the caller may be examining. */
+/* A slot for one more granule: a free one if memory allows, otherwise the least recently used one;
+ * never one of the two newest, which the caller may be using. */
 static struct sf_granule *granules_find_slot(struct sf_granules *g)
 {
     struct sf_granule *empty = NULL, *oldest = NULL;
@@ -99,7 +99,8 @@ static struct sf_granule *granules_find_slot(struct sf_granules *g)
     return oldest;
 }
 
-/* A query that cannot hold one granule could never be answered; for more there has to be room. */
+/* Counts the memory of a slot. One granule is always allowed, since otherwise the query could never
+ * be answered; further ones only if the budget allows. */
 static enum sf_err count_slot(struct sf_granules *g, const struct sf_granule *s, struct sf_why *why)
 {
     bool is_only = g->held_len == 0;
@@ -223,7 +224,7 @@ enum sf_err sf_granules_query_wait(const struct sf_query_ctx *q, struct sf_condv
                                    struct sf_mutex *m, struct sf_why *why)
 {
     int64_t until_ns = sf_clock_mono_ns() +
-                       CHECK_NS; /* there is no signal when the caller disconnects */
+                       CHECK_NS; /* poll, since a disconnecting caller does not wake this thread */
     if (q->deadline_ns && q->deadline_ns < until_ns)
         until_ns = q->deadline_ns;
     (void)sf_condvar_wait_until(s, m, until_ns);

@@ -1,8 +1,8 @@
-/* long_traces.c - finds traces that span more time than a search looks around its range. The traces
- * of some runs are listed and sorted by hash, then each other run is probed through its trace
- * filter, or its sorted index of traces is walked beside the list when that is not much shorter;
- * traces found in several runs and far apart are kept in a sorted list. The compact thread does
- * this for new blocks, a query for what is left if that is quick. */
+/* long_traces.c - finds traces that last longer than the margin that a search adds to its range.
+ * The traces of some runs are listed and sorted by hash; then each other run is probed through its
+ * trace filter, or, if the run's sorted index is not much longer than the list, both are merged.
+ * Traces found in several runs and far apart are kept in a sorted list. The compact thread does
+ * this for new blocks, a query for the remaining runs if that is quick. */
 #include "store/local/read/long_traces.h"
 
 #include <stdlib.h>
@@ -19,15 +19,15 @@
 
 enum {
     MAX_LIST = 1 << 18,
-    SOME_ROWS = 8 << 20, /* compared at once: a list of their traces is made */
-    FEW_ROWS = 1 << 20,  /* compared soon: worth waiting for */
-    LOOKS_A_ROW = 4,     /* so many looks into other runs take as long as listing one row */
+    SOME_ROWS = 8 << 20, /* compared in one pass: their traces are listed in memory */
+    FEW_ROWS = 1 << 20,  /* soon compared: worth waiting for */
+    LOOKS_A_ROW = 4,     /* this many lookups in other runs take as long as listing one row */
     AT_ONCE = 8192,      /* entries of an index of traces */
     FILTER_CAP = 1 << 30 /* address space */
 };
 #define SLACK_NS (SF_LIMIT_SEARCH_SLACK_S * SF_NS_PER_S)
 
-struct piece { /* a trace of the runs in hand */
+struct piece { /* a trace of the runs being compared */
     uint64_t hash;
     struct sf_long_trace t;
     bool is_parted;
@@ -37,13 +37,13 @@ struct work {
     struct sf_local *l;
     const struct sf_snapshot *s;
     struct sf_query_ctx *q;
-    uint8_t *is_mine; /* by place: one of the runs in hand */
+    uint8_t *is_mine; /* by run of the snapshot: is it being compared? */
     struct sf_column_read show;
     struct sf_granules granules;
     struct sf_arena scratch;
     struct piece *list;
     size_t n, cap;
-    int64_t min_ns, max_ns; /* of all in hand */
+    int64_t min_ns, max_ns; /* time range of these runs */
     struct sf_why *why;
 };
 
@@ -81,7 +81,7 @@ static void widen(struct sf_long_trace *t, const struct sf_long_trace *by)
     t->max_ns = by->max_ns > t->max_ns ? by->max_ns : t->max_ns;
 }
 
-/* Rows [from, to) of a granule. */
+/* Extends the range of the trace by rows [from, to) of a granule. */
 static void widen_rows(struct sf_long_trace *t, const struct sf_span_rows *rows, uint32_t from,
                        uint32_t to, const struct sf_granule_info *info, const struct sf_run *run)
 {
@@ -147,7 +147,7 @@ static int long_traces_by_hash(const void *a, const void *b)
     return id ? id : (x->t.tenant > y->t.tenant) - (x->t.tenant < y->t.tenant);
 }
 
-/* Pieces of a trace become one. (Those of one run too: harmless.) */
+/* Joins pieces of one trace. (Also those of one run, which is harmless.) */
 static void long_traces_join(struct work *w)
 {
     size_t kept = 0;
@@ -197,7 +197,7 @@ static bool may_reach(const struct piece *p, const struct sf_run *run)
     return is_long(p->t.min_ns, p->t.max_ns, run->row.ts_min_ns, run->row.ts_max_ns);
 }
 
-/* Few traces: each is looked up in the run's filter. */
+/* Few traces: looks up each of them in the run's filter. */
 static enum sf_err probe_run(struct work *w, struct sf_run *run,
                              const struct sf_span_block_reader *reader)
 {
@@ -213,7 +213,7 @@ static enum sf_err probe_run(struct work *w, struct sf_run *run,
     return err;
 }
 
-/* Many: list and the run's index are both sorted by hash, and are walked side by side. */
+/* Many traces: the list and the run's index are both sorted by hash, and are merged. */
 static enum sf_err walk_run(struct work *w, struct sf_run *run,
                             const struct sf_span_block_reader *reader)
 {
@@ -267,7 +267,7 @@ static int by_tenant(const void *a, const void *b)
     return compare_traces(&x->t, &y->t);
 }
 
-/* Does it lie in several runs, or will a merge put it there, which goes by the hour? */
+/* Is the trace in several runs, or will it be after merges into hours? */
 static bool is_far_apart(const struct piece *p)
 {
     return is_long(p->t.min_ns, p->t.max_ns, p->t.min_ns, p->t.max_ns) &&
@@ -381,7 +381,7 @@ static enum sf_err compare_marked(struct sf_local *l, const struct sf_snapshot *
     return err;
 }
 
-/* Marks runs to compare, the newest first, with up to `max_rows`; how many. */
+/* Marks runs to compare, the newest first, with up to `max_rows` rows; returns their number. */
 static size_t long_traces_mark(const struct sf_snapshot *s, bool has_parts, uint64_t max_rows,
                                uint8_t *is_mine)
 {
@@ -439,7 +439,7 @@ enum sf_err sf_long_traces_compare(struct sf_local *l, struct sf_why *why)
     return err == SF_ERR_CANCELLED ? SF_OK : err;
 }
 
-/* How long comparing the marked runs takes, in rows that are listed meanwhile. */
+/* The cost of comparing the marked runs, in rows that could be listed in the same time. */
 static uint64_t long_traces_cost_of(const struct sf_snapshot *s, const uint8_t *is_mine)
 {
     int64_t min_ns = INT64_MAX, max_ns = INT64_MIN;
@@ -459,7 +459,7 @@ static uint64_t long_traces_cost_of(const struct sf_snapshot *s, const uint8_t *
     return n_rows + n_rows * n_far / LOOKS_A_ROW;
 }
 
-/* No thread waits for the compact thread, which is busy with this for a while after a start. */
+/* A query does not wait for the compact thread, which needs a while for this after a start. */
 static bool would_take_long(struct sf_local *l, uint64_t cost)
 {
     uint64_t most = l->tune.compare_rows;
@@ -484,7 +484,8 @@ enum sf_err sf_long_traces_for_query(struct sf_local *l, struct sf_snapshot *s,
         err = begin_work(&l->long_traces, q, why);
     if (is_known && !err) {
         memset(is_mine, 0, s->n);
-        if (long_traces_mark(s, true, UINT64_MAX, is_mine)) /* another may have done it meanwhile */
+        /* Another thread may have done it meanwhile. */
+        if (long_traces_mark(s, true, UINT64_MAX, is_mine))
             err = compare_marked(l, s, is_mine, q, why);
         end_work(&l->long_traces);
     }
@@ -511,7 +512,7 @@ enum sf_err sf_long_traces_each(struct sf_local *l, const struct sf_snapshot *s,
     sf_mutex_lock(&list->lock);
     for (size_t i = 0; !err && i < list->n; i++) {
         const struct sf_long_trace *t = &list->list[i];
-        /* What was erased or is too old to be kept may be where it began. */
+        /* Its beginning may have been erased or deleted by age. */
         bool is_sure = t->first_ns >= oldest_ns && s->erase_version == 0;
         if (t->min_ns <= to_ns && t->max_ns >= from_ns &&
             sf_granules_query_has_tenant(q, t->tenant))

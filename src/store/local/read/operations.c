@@ -1,6 +1,6 @@
-/* A block that lies wholly inside the range and that no tombstone touches answers from its
- * sketches; of the others the rows that start in the range are counted. A span that was sent twice
- * counts twice until its copies meet in a merge. */
+/* operations.c - a block completely inside the range, to which no tombstone applies, is answered
+ * from its sketches; for the others, the rows that start in the range are counted. A span that was
+ * sent twice counts twice until a merge removes the copy. */
 #include "store/local/read/operations.h"
 
 #include <stdlib.h>
@@ -143,7 +143,7 @@ static enum sf_err operations_add_run(void *arg, size_t place, bool *out_is_done
     enum sf_err err = sf_run_enter(run, SF_TABLES_NONE, &reader, why);
     if (err)
         return err;
-    /* A block of before entries were counted says nothing of them: its rows do. */
+    /* Older blocks do not count entry spans: their rows are read. */
     has_sketches = is_inside && !is_touched && sf_span_block_reader_has_entries(reader);
     sf_run_leave(run);
     *out_is_done = false;

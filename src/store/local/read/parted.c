@@ -7,7 +7,8 @@
 #include "block/span/span_block_reader.h"
 #include "store/local/read/granules.h"
 
-enum { CHUNK = 511 * 4, MAX_GROUP = 256 }; /* entries: a few pages; traces of one hash */
+/* Entries read at once (a few pages); most traces with one hash. */
+enum { CHUNK = 511 * 4, MAX_GROUP = 256 };
 
 struct stream { /* one run's index, in order */
     struct sf_run *run;
@@ -28,7 +29,7 @@ struct merge {
     struct {
         size_t place;
         uint32_t trace;
-    } group[MAX_GROUP]; /* entries of the hash in hand */
+    } group[MAX_GROUP]; /* entries with the current hash */
     uint32_t n_group, hash;
     bool is_shared; /* by two runs */
 };
@@ -40,7 +41,7 @@ static uint32_t parted_hash_of(const struct stream *s)
     return (uint32_t)(s->chunk[s->at] >> 32);
 }
 
-/* *out_has false: the run is through. */
+/* *out_has false: the run has no more entries. */
 static enum sf_err parted_fill(struct merge *m, struct stream *s, bool *out_has, struct sf_why *why)
 {
     uint64_t left = s->n - s->next;
@@ -86,7 +87,7 @@ static void parted_add_entry(struct merge *m, const struct stream *s)
     if (m->n_group && parted_hash_of(s) != m->hash)
         end_group(m);
     m->hash = parted_hash_of(s);
-    if (m->n_group == MAX_GROUP) { /* for colliding ids, whole traces are read */
+    if (m->n_group == MAX_GROUP) { /* too many collisions: treat all as split */
         m->is_shared = true;
         parted_mark(m, s->place, trace);
         return;

@@ -19,7 +19,7 @@ struct sf_question {
     uint8_t *text; /* owned */
     uint64_t hash; /* of the text and the tenant */
     uint64_t used_at;
-    size_t len; /* as the budget knows it */
+    size_t len; /* as counted in the budget */
     struct piece *pieces;
     uint32_t n, cap;
     size_t bytes_len; /* of all pieces */
@@ -51,7 +51,7 @@ static void partials_count(struct sf_partials *p, struct sf_question *q, size_t 
     q->len = len;
 }
 
-/* The last question takes the place of the one that goes. */
+/* Removes a query; the last one takes its index. */
 static void partials_drop(struct sf_partials *p, uint32_t at)
 {
     struct sf_question *q = &p->list[at];
@@ -142,7 +142,7 @@ bool sf_partials_get(struct sf_partials *p, const struct sf_partial_key *key, st
 
 /* ---- keeping ---- */
 
-/* The query unused for longest; p->n: there is none but `but`. */
+/* The least recently used query except `but`; p->n: there is no other. */
 static uint32_t oldest(const struct sf_partials *p, const struct sf_question *but)
 {
     uint32_t best = p->n;
@@ -169,7 +169,7 @@ static struct sf_question *add_question(struct sf_partials *p, const struct sf_p
     return q;
 }
 
-/* One result a granule: what it was with other rows left out is not requested again. */
+/* Keeps one result per granule: a result with other rows left out will not be needed again. */
 static void partials_add_piece(struct sf_question *q, const struct sf_partial_key *key,
                                sf_bytes result)
 {
@@ -196,7 +196,7 @@ static void partials_add_piece(struct sf_question *q, const struct sf_partial_ke
     q->pieces[q->n++] = piece;
 }
 
-/* Is there space for so much more, perhaps after the oldest queries went? */
+/* Is there space for this many bytes, possibly after dropping the oldest queries? */
 static bool partials_make_room(struct sf_partials *p, const struct sf_partial_key *key, size_t more)
 {
     size_t cap = p->budget->cap[SF_LINE_PARTIALS];
@@ -215,7 +215,7 @@ void sf_partials_put(struct sf_partials *p, const struct sf_partial_key *key, sf
     struct sf_question *q;
     if (result.len > SF_LIMIT_PARTIAL_LEN || key->question.len > SF_LIMIT_PARTIAL_LEN)
         return;
-    paused = sf_account_pause(); /* it is shared by all identical queries */
+    paused = sf_account_pause(); /* the cached result is not charged to this request */
     sf_mutex_lock(&p->lock);
     if (partials_make_room(p, key, result.len + key->question.len + 4 * sizeof(struct piece))) {
         q = partials_find(p, key);

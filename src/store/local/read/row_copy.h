@@ -1,6 +1,6 @@
-/* row_copy.h - deep copies: rows leave granules and memtables before those go.
+/* row_copy.h - deep copies of rows, which stay valid after the granule or memtable is gone.
  *
- * Each takes a view and makes it one of the arena; false: the arena is full. */
+ * Each function replaces a borrowed view by a copy in the arena; false: the arena is full. */
 #pragma once
 #include "base/arena.h"
 #include "model/span.h"

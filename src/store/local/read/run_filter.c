@@ -5,7 +5,7 @@ bool sf_run_filter_overlaps(const struct sf_run_filter *l, int64_t min_ns, int64
     return (l->from_ns == 0 && l->to_ns == 0) || (min_ns <= l->to_ns && max_ns >= l->from_ns);
 }
 
-/* Is there anything to see for the query's tenants, in its range? */
+/* May the run have data of the query's tenants in its range? */
 static bool filter_wants_run(const struct sf_run_filter *l, const struct sf_run *run)
 {
     return sf_granules_query_has_tenant(l->q, run->row.tenant) &&

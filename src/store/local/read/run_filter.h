@@ -1,4 +1,5 @@
-/* run_filter.h - where a query has to look: which runs of a snapshot, which granules of a run. */
+/* run_filter.h - selects the runs of a snapshot and the granules of a run that a query has to
+ * read. */
 #pragma once
 #include "block/span/span_block_reader.h"
 #include "store/local/read/granules.h"
@@ -8,18 +9,18 @@ struct sf_run_filter {
     int64_t from_ns, to_ns; /* 0 and 0: all time */
     const struct sf_cond *conds;
     size_t n_conds;
-    bool is_all; /* of the conditions; else any will do */
+    bool is_all; /* all conditions must match; otherwise any */
 };
 
 bool sf_run_filter_overlaps(const struct sf_run_filter *l, int64_t min_ns, int64_t max_ns);
-/* Can the granule hold a row that satisfies the conditions? Times and tenant are not asked. The
- * memo is the reader's. */
+/* May the granule hold a row that satisfies the conditions? Ignores times and tenant. The memo
+ * belongs to the reader. */
 enum sf_err sf_run_filter_may_match(const struct sf_run_filter *l,
                                     const struct sf_span_block_reader *reader, uint32_t granule,
                                     struct sf_match_memo *memo, struct sf_arena scratch, bool *out,
                                     struct sf_why *why);
-/* Calls `see` for every run that is wanted, by its place in the snapshot, the newest last or first,
- * until it says *out_is_done. A run that proves damaged is left out, and q->is_exact false. */
+/* Calls `see` for every selected run, with its index in the snapshot, the newest last or first,
+ * until *out_is_done. A damaged run is left out and clears q->is_exact. */
 typedef enum sf_err (*sf_run_filter_fn)(void *arg, size_t place, bool *out_is_done,
                                         struct sf_why *why);
 enum sf_err sf_run_filter_each(const struct sf_run_filter *l, const struct sf_snapshot *s,

@@ -1,7 +1,7 @@
-/* span_scan.c - cursor over traces in order of their start. Two heaps: units (runs and granules by
- * the newest time they can hold) and candidates (traces with a matching span, by start). A step
- * expands units until none can precede the first candidate, then loads that trace whole and returns
- * its rows. */
+/* span_scan.c - a cursor over traces in the order of their start. It uses two heaps: units (runs
+ * and granules, by the newest time they can hold) and candidates (traces with a matching span, by
+ * start). A step expands units until none can precede the first candidate, then loads that trace
+ * completely and returns its rows. */
 #include "store/local/read/span_scan.h"
 
 #include "base/heap.h"
@@ -22,30 +22,31 @@
 enum {
     MAX_CANDIDATES = 1 << 20,
     NO_GRANULE = -1,
-    MANY_LOADS = 64 /* traces looked up; beyond, knowing which lie in one place only pays */
+    /* After this many loaded traces, finding out which are in one run only saves time. */
+    MANY_LOADS = 64
 };
 
 struct unit { /* something to examine: a run, or one granule of it */
     int64_t key_ns;
     struct sf_run *run; /* borrowed from the snapshot */
-    size_t place;       /* of the run there */
+    size_t place;       /* index of the run in the snapshot */
     int64_t granule;    /* NO_GRANULE: the run as a whole */
 };
 
-struct spot { /* where a trace was seen */
+struct spot { /* where spans of a trace were found */
     struct sf_trace_place at;
     size_t run;     /* place in the snapshot */
     uint64_t trace; /* number in the run */
-    bool is_known;  /* and it begins and ends in that granule */
+    bool is_known;  /* the trace begins and ends in that granule */
 };
 
 struct candidate { /* a trace with a match */
     struct spot spot;
     sf_trace_id id;
     uint32_t tenant;
-    int64_t start_ns; /* of what was seen; of all of it when exact */
+    int64_t start_ns; /* start of the spans found so far; of the whole trace when is_exact */
     bool is_exact, is_used;
-    uint32_t next; /* of the free list: place + 1 */
+    uint32_t next; /* in the free list: index + 1 */
 };
 
 struct cursor {
@@ -61,28 +62,28 @@ struct cursor {
     size_t n_tenants;
     bool has_whole_traces, is_newest_first;
     uint32_t columns, limit;
-    struct sf_span_judge judge; /* instead of the conditions, when it is there */
+    struct sf_span_judge judge; /* used instead of the conditions, if set */
 
-    struct sf_ruled_out ruled_out; /* what earlier executions found nothing in */
-    struct sf_column_read show;    /* the granule being judged */
-    struct sf_parted parted;       /* when the judge wants to know, or many traces are loaded */
+    struct sf_ruled_out ruled_out; /* granules in which earlier executions found nothing */
+    struct sf_column_read show;    /* the granule being evaluated */
+    struct sf_parted parted;       /* found if the judge needs it, or many traces are loaded */
     bool has_parted;
-    bool is_far_known;  /* traces in runs that `parted` did not ask are candidates already */
-    bool is_far_listed; /* so are all whose runs lie further apart than SF_PARTED_GAP_NS */
+    bool is_far_known;  /* traces in runs that `parted` did not compare are already candidates */
+    bool is_far_listed; /* and so are all whose runs are further apart than SF_PARTED_GAP_NS */
     uint32_t n_loads;
-    struct sf_trace_read read;   /* of the trace being delivered */
-    struct sf_granules searched; /* of the granule being searched */
+    struct sf_trace_read read;   /* for the trace being returned */
+    struct sf_granules searched; /* for the granule being searched */
     struct sf_arena scratch;
     uint32_t at, n_delivered;
     bool is_delivering, is_complete; /* oldest first: all candidates are exact */
 
-    struct sf_pace pace; /* of granules, and */
-    uint64_t n_unopened; /* about so many in runs that are not opened yet */
+    struct sf_pace pace; /* progress in granules; */
+    uint64_t n_unopened; /* estimated number in runs that are not opened yet */
     struct unit *units;  /* heap */
     size_t n_units, units_cap;
     struct candidate *cands;
     uint32_t n_cands, cands_cap, free_cand;
-    uint32_t *heap; /* places of candidates */
+    uint32_t *heap; /* indexes of candidates */
     uint32_t n_heap;
     struct sf_table cand_at;
     size_t counted_len;
@@ -90,7 +91,7 @@ struct cursor {
 
 /* ---- units ---- */
 
-/* Should a be taken before b? */
+/* Must a be processed before b? */
 static bool unit_before(const void *arg, const void *a, const void *b)
 {
     const struct cursor *c = arg;
@@ -128,7 +129,7 @@ static bool cand_before(const void *arg, const void *a, const void *b)
     return id ? id < 0 : x->tenant < y->tenant;
 }
 
-/* The first candidate was changed: others may go before it. */
+/* The first candidate has changed: restore the heap order. */
 static void sink_top(struct cursor *c)
 {
     sf_heap_queue_sink(c->heap, c->n_heap, 0, sizeof(*c->heap), cand_before, c);
@@ -155,7 +156,7 @@ static enum sf_err grow_cands(struct cursor *c, struct sf_why *why)
     return SF_OK;
 }
 
-/* The trace was seen with a span that starts at `start_ns`. */
+/* Adds or updates the trace, found with a span that starts at `start_ns`. */
 static enum sf_err add_candidate(struct cursor *c, uint32_t tenant, sf_trace_id id,
                                  int64_t start_ns, struct spot spot, struct sf_why *why)
 {
@@ -169,7 +170,7 @@ static enum sf_err add_candidate(struct cursor *c, uint32_t tenant, sf_trace_id 
     lookup = sf_table_lookup(&c->cand_at, sf_trace_id_key(id, tenant));
     while (sf_table_next(&lookup, &at)) {
         if (c->cands[at].tenant == tenant && sf_trace_id_eq(c->cands[at].id, id))
-            return SF_OK; /* that it began earlier shows when it is put together */
+            return SF_OK; /* an earlier start is found when the trace is loaded */
     }
     if (c->free_cand) {
         at = c->free_cand - 1;
@@ -210,7 +211,7 @@ static bool has_tenant(const struct cursor *c, uint32_t tenant)
     return false;
 }
 
-/* A trace over several granules is in range when one of them is: what is searched for may lie in
+/* A trace in several granules is in range if one of them is: the matching span may be in
  * another. */
 static bool granule_is_in_range(const struct cursor *c, const struct sf_span_block_reader *reader,
                                 uint32_t granule)
@@ -385,13 +386,13 @@ static enum sf_err span_scan_look_at(struct cursor *c, const struct unit *u, str
         while (i + 1 < rows->n_rows && hits[i + 1] &&
                sf_trace_id_eq(rows->trace_id[i], rows->trace_id[i + 1]) &&
                rows->start_ns[i + 1] >= rows->start_ns[i] && !has_tombstones)
-            i++; /* the trace is known, and with an earlier span */
+            i++; /* the trace is a candidate already, with an earlier span */
     }
     c->scratch.at = 0;
     return err;
 }
 
-/* Opens all runs: which granules are left is then known, and not guessed. */
+/* Opens all runs, so that the number of remaining granules is exact. */
 static enum sf_err expand_all(struct cursor *c, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
@@ -424,7 +425,7 @@ static enum sf_err expand_all(struct cursor *c, struct sf_why *why)
     return err;
 }
 
-/* A search that has found something continues to its deadline: a part of the answer is worth it. */
+/* A search that has found something continues until its deadline: a partial answer is useful. */
 static enum sf_err span_scan_check_pace(struct cursor *c, struct sf_why *why)
 {
     int64_t now_ns = sf_clock_mono_ns();
@@ -441,7 +442,7 @@ static enum sf_err span_scan_check_pace(struct cursor *c, struct sf_why *why)
     return err;
 }
 
-/* Looks at everything that could hold something that comes before the first candidate. */
+/* Searches all units that may contain a trace that precedes the first candidate. */
 static enum sf_err span_scan_look_ahead(struct cursor *c, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
@@ -514,7 +515,8 @@ static enum sf_err span_scan_load(struct cursor *c, const struct candidate *cand
         !atomic_load(&c->read.snapshot->runs[spot->run]->is_bad))
         return sf_trace_read_load_at(&c->read, cand->tenant, cand->id,
                                      c->read.snapshot->runs[spot->run], spot->at, why);
-    if (c->is_far_listed && spot->is_known) /* its other rows are near: ask fewer runs */
+    /* Its other rows are near in time: fewer runs to read. */
+    if (c->is_far_listed && spot->is_known)
         span_scan_find_around(&c->read.snapshot->runs[spot->run]->row, &from_ns, &to_ns);
     return sf_trace_read_load(&c->read, cand->tenant, cand->id, from_ns, to_ns, why);
 }
@@ -525,7 +527,7 @@ static void span_scan_leave_out(struct cursor *c, sf_trace_id id)
         c->base.left_out = id;
 }
 
-/* Only the matching rows of the trace. */
+/* Keeps only the matching rows of the trace. */
 static enum sf_err keep_matches(struct cursor *c, struct sf_why *why)
 {
     uint32_t kept = 0;
@@ -545,13 +547,13 @@ static enum sf_err keep_matches(struct cursor *c, struct sf_why *why)
     return SF_OK;
 }
 
-/* Oldest first: a trace's start is known only when all of it is, so all are put together once. */
+/* Oldest first: the start of a trace is known only when it is loaded, so all are loaded once. */
 static enum sf_err complete_all(struct cursor *c, struct sf_why *why)
 {
     for (uint32_t i = 0; i < c->n_heap; i++) {
         struct candidate *cand = &c->cands[c->heap[i]];
         enum sf_err err = span_scan_load(c, cand, why);
-        if (err == SF_ERR_LIMIT) /* known when its turn comes */
+        if (err == SF_ERR_LIMIT) /* too large for now; loaded again when it is returned */
             continue;
         if (err)
             return err;
@@ -563,7 +565,7 @@ static enum sf_err complete_all(struct cursor *c, struct sf_why *why)
     return SF_OK;
 }
 
-/* Makes the next trace ready; *out_found false at the end. */
+/* Loads the next trace; *out_found false at the end. */
 static enum sf_err span_scan_next_trace(struct cursor *c, bool *out_found, struct sf_why *why)
 {
     *out_found = false;
@@ -588,7 +590,7 @@ static enum sf_err span_scan_next_trace(struct cursor *c, bool *out_found, struc
             return err;
         start_ns = span_scan_start_of(c);
         if (!top->is_exact && c->read.n_rows && start_ns != top->start_ns) {
-            top->start_ns = start_ns; /* it began before what was seen of it: back in line */
+            top->start_ns = start_ns; /* it began earlier than known: reinsert it */
             top->is_exact = true;
             sink_top(c);
             continue;
@@ -729,8 +731,8 @@ static enum sf_err push_runs(struct cursor *c, struct sf_why *why)
         if ((row->tenant && !has_tenant(c, row->tenant)) ||
             !span_scan_is_in_range(c, row->ts_min_ns, row->ts_max_ns))
             continue;
-        /* As a whole it may speak of any moment: the granules know better. The newest ones are
-         * opened first, the others when the search gets there. */
+        /* The time range of a whole run is coarse; its granules have exact ones. The newest runs
+         * are opened first, the others when the search reaches their time. */
         err = push_unit(c,
                         (struct unit){c->is_newest_first ? row->ts_max_ns : row->ts_min_ns,
                                       s->runs[i], i, NO_GRANULE},
@@ -747,7 +749,7 @@ static enum sf_err add_long_trace(void *arg, const struct sf_long_trace *t, int6
     return add_candidate(arg, t->tenant, t->id, start_ns, (struct spot){0}, why);
 }
 
-/* Are there no runs but those in range? Then all of them are checked for shared traces. */
+/* Are all runs in range? Then all of them are checked for shared traces. */
 static bool is_everywhere(const struct cursor *c)
 {
     const struct sf_snapshot *s = c->read.snapshot;
@@ -758,14 +760,14 @@ static bool is_everywhere(const struct cursor *c)
     return true;
 }
 
-/* Traces that reach into the range, and extend so far beyond it that matching spans may lie outside
- * the scanned blocks. */
+/* Adds traces that overlap the range and last so long that matching spans may be outside the
+ * scanned blocks. */
 static enum sf_err add_long_traces(struct cursor *c, struct sf_why *why)
 {
     enum sf_err err;
     c->is_far_known = true;
     if (c->where.from_ns == 0 && (c->where.to_ns == 0 || c->where.to_ns == INT64_MAX))
-        return SF_OK; /* it looks everywhere */
+        return SF_OK; /* all runs are scanned anyway */
     err = sf_long_traces_for_query(c->l, c->read.snapshot, c->q, &c->is_far_listed, why);
     c->is_far_known = c->is_far_listed || is_everywhere(c);
     c->q->may_miss_far = c->q->may_miss_far || !c->is_far_known;

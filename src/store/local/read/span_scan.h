@@ -1,9 +1,9 @@
 /* span_scan.h - traces with matching spans, in the order of their starts.
  *
- * Granules wait in a heap by the latest moment they can speak of; one is examined when no trace
- * found so far is surely newer. A trace is delivered when nothing that was not examined can hold a
- * piece of a newer one, and then it is put together whole. So a search with a limit reads the
- * newest granules only, and its order does not depend on how rows are scattered over parts and
+ * A heap holds the granules by the latest time they may contain; a granule is examined while it may
+ * contain a newer trace than those found. A trace is returned when no unexamined granule can
+ * contain a piece of a newer one; then it is loaded completely. So a search with a limit reads only
+ * the newest granules, and the order does not depend on how rows are distributed over parts and
  * blocks. */
 #pragma once
 #include "store/local/engine.h"

@@ -1,5 +1,6 @@
-/* A block's table of keys answers at once when nothing narrows the query: no condition, no
- * tombstone that may hide rows of it, all values listed. Otherwise its rows are read. */
+/* tag_scan.c - attribute names and values. The key table of a block answers at once if the query
+ * has no condition, no tombstone may hide rows of the block, and the table lists all values.
+ * Otherwise its rows are read. */
 #include "store/local/read/tag_scan.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ struct cursor {
     struct sf_arena arena; /* of the values */
     struct entry {
         struct sf_value val;
-        uint64_t n; /* rows; taking a block's table back may wrap it for a moment */
+        uint64_t n; /* rows; may wrap temporarily while a table is subtracted */
     } * entries;
     uint32_t n, cap, at;
     struct sf_table set;
@@ -34,9 +35,9 @@ struct search {
     struct sf_granules granules;
     struct sf_conds conds;
     struct sf_run_filter filter;
-    bool is_filling;    /* what tables left out, as long as there is not enough */
+    bool is_filling;    /* reading rows for values that the tables omit, until there are enough */
     uint32_t fill_from; /* entries from here on are not from tables */
-    size_t value_key;   /* index in the wanted attributes: the one whose values are requested */
+    size_t value_key;   /* index of the requested key in the attributes that are read */
     struct sf_arena scratch;
 };
 
@@ -61,7 +62,7 @@ static enum sf_err set_add(struct search *s, struct sf_value v, uint64_t n, stru
     while (sf_table_next(&lookup, &at)) {
         struct entry *e = &c->entries[at];
         if (sf_value_eq(e->val, v)) {
-            if (!s->is_filling || at >= s->fill_from) /* else a table counted it */
+            if (!s->is_filling || at >= s->fill_from) /* otherwise a table has counted it */
                 e->n += n;
             return SF_OK;
         }
@@ -98,8 +99,8 @@ static enum sf_err tag_scan_add_key(struct search *s, const struct sf_block_key 
     return err;
 }
 
-/* *out_is_whole false: the rows must be asked as well, and count again what the tables counted: it
- * is reverted with a `sign` of -1. */
+/* *out_is_whole false: the rows must be read as well; they include what the table counted, so it is
+ * subtracted with a `sign` of -1. */
 static enum sf_err ask_tables(struct search *s, const struct sf_span_block_reader *reader,
                               uint64_t sign, bool *out_is_whole, struct sf_why *why)
 {
@@ -111,7 +112,7 @@ static enum sf_err ask_tables(struct search *s, const struct sf_span_block_reade
         const struct sf_block_key *k = &keys[i];
         if (!sf_granules_query_has_tenant(s->q, k->tenant) || !wants_scope(s, k->scope))
             continue;
-        if (k->name.len == 0) { /* names without a column of their own */
+        if (k->name.len == 0) { /* names without their own column */
             *out_is_whole = false;
             continue;
         }
@@ -180,7 +181,7 @@ static enum sf_err ask_granule(struct search *s, struct sf_run *run, uint32_t gr
     return err;
 }
 
-/* Attributes that a row has once: their column says it all. */
+/* Can values be counted per column? Only for attributes that a row has at most once. */
 static bool can_count(const struct search *s)
 {
     return !tag_scan_wants_names(s) &&
@@ -188,7 +189,7 @@ static bool can_count(const struct search *s)
             s->query->scope == SF_SCOPE_INSTRUMENTATION);
 }
 
-/* One column instead of whole rows, each value once with the number of its rows. */
+/* Reads one column instead of whole rows: each value once, with the number of its rows. */
 static enum sf_err tag_scan_count_granule(struct search *s, struct sf_run *run, uint32_t granule,
                                           struct sf_why *why)
 {
@@ -261,7 +262,8 @@ static enum sf_err ask_run(void *arg, size_t place, bool *out_is_done, struct sf
     if (has_tables)
         err = ask_tables(s, reader, 1, &is_whole, why);
     if (!err && has_tables && !is_whole && s->query->enough) {
-        /* The tables know the frequent ones; of the others any will do, until there are enough. */
+        /* The tables have the most frequent values; any of the others are added until there are
+         * enough. */
         s->is_filling = true;
         s->fill_from = s->c->n;
         if (!tag_scan_is_full(s))

@@ -1,5 +1,4 @@
-/* tag_scan.h - attribute names and values, from the blocks' own tables where those know them all.
- */
+/* tag_scan.h - attribute names and values, from the blocks' key tables if these are complete. */
 #pragma once
 #include "store/local/engine.h"
 

@@ -1,4 +1,4 @@
-/* trace_cursor.c - all spans of each of several traces, one trace after the other. */
+/* trace_cursor.c - returns all spans of several traces, one trace after the other. */
 #include "store/local/read/trace_cursor.h"
 
 #include <stdlib.h>
@@ -13,11 +13,11 @@ struct cursor {
     struct sf_span_cursor base;
     struct sf_trace_read read;
     struct sf_local *l;
-    uint32_t *tenants; /* copied, as the asks are: the caller's lists may go */
+    uint32_t *tenants; /* copied, like the requested ids: the caller's lists may be freed */
     struct sf_trace_ask *asks;
     size_t n_tenants, n_asks;
-    size_t tenant, ask; /* of the trace that is loaded next */
-    uint32_t at;        /* in the trace that is loaded */
+    size_t tenant, ask; /* of the trace to load next */
+    uint32_t at;        /* next row of the loaded trace */
 };
 
 static int trace_cursor_by_source(const void *a, const void *b)
@@ -28,8 +28,8 @@ static int trace_cursor_by_source(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* In order of time rows of many granules may come mixed, and each batch would decode all of them.
- * Those are given by place. */
+/* In time order, consecutive rows may be in many granules, and each batch would decode all of them.
+ * Such traces are returned in storage order. */
 static bool is_mixed(const struct sf_trace_read *t)
 {
     uint32_t n_changes = 0;
@@ -39,7 +39,7 @@ static bool is_mixed(const struct sf_trace_read *t)
            n_changes / CHANGES_FEW > t->n_sources + t->n_rows / SF_ROWS_MAX;
 }
 
-/* The newest snapshot. Decoded granules of the one before stay when it is the same. */
+/* Takes the newest snapshot. Decoded granules are kept if it is the same as before. */
 static void renew_snapshot(struct cursor *c)
 {
     struct sf_snapshot *now = sf_snapshot_take(&c->l->snapshots);
@@ -51,7 +51,7 @@ static void renew_snapshot(struct cursor *c)
     c->read.snapshot = now;
 }
 
-/* The next trace that is there. One id may be a trace of several tenants. */
+/* Loads the next trace that exists. Several tenants may have a trace with the same id. */
 static enum sf_err load_next(struct cursor *c, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
@@ -67,8 +67,8 @@ static enum sf_err load_next(struct cursor *c, struct sf_why *why)
         }
         sf_trace_read_reset(&c->read);
         err = sf_granules_query_check(c->read.q, why);
-        /* Memtables before the snapshot: rows that move between the two are seen twice, which the
-         * removal of repeats forgives, and never not at all. */
+        /* Memtables before the snapshot: rows that move between them are seen twice, and the copies
+         * are removed; in the other order they might be missed. */
         if (!err)
             err = sf_trace_read_fresh(&c->read, tenant, ask->id, why);
         if (err)

@@ -1,4 +1,4 @@
-/* trace_cursor.h - store.h's traces_get, of the local store. */
+/* trace_cursor.h - implements traces_get of store.h for the local store. */
 #pragma once
 #include "store/store.h"
 

@@ -1,8 +1,9 @@
-/* trace_read.c - the rows of one trace, found in memtables, parts and blocks, and given in batches.
+/* trace_read.c - finds the rows of one trace in memtables, parts and blocks, and returns them in
+ * batches.
  *
- * The rows' places are listed first (sf_trace_read_load), which needs two columns of a granule, or
- * all of them where the trace lies in one; repeats are dropped from the list; emit() decodes the
- * granules again as far as they did not stay, and copies the rows out. */
+ * First the positions of the rows are listed (sf_trace_read_load), which needs two columns of a
+ * granule, or all of them if the trace is in one granule. Duplicates are dropped from the list.
+ * emit() decodes granules again if they are not cached any more, and copies the rows. */
 #include "store/local/read/trace_read.h"
 
 #include <stdlib.h>
@@ -15,8 +16,8 @@
 #include "store/local/write/seal.h"
 
 enum { KEEP_CAP = 256 << 20, BATCH_CAP = 1 << 30 };
-/* Rows that are copied out of memtables. Of a larger trace the memtables are sealed first: parts
- * are read granule by granule, and share their resources. */
+/* Most rows that are copied from memtables. For a larger trace the memtables are sealed first:
+ * parts are read granule by granule, and share their resources. */
 enum { FRESH_MAX = 2048, SEAL_TRIES = 200 };
 
 enum sf_err sf_trace_read_init(struct sf_trace_read *t, struct sf_local *l,
@@ -79,7 +80,7 @@ static bool trace_read_add_source(struct sf_trace_read *t, struct sf_trace_sourc
 
 /* ---- memtables ---- */
 
-/* Of one memtable: what its resources and scopes are among the copies, place + 1. */
+/* For one memtable: maps its resources and scopes to the copies, as index + 1. */
 struct fresh_map {
     uint32_t *resources, *scopes;
 };
@@ -163,7 +164,7 @@ static bool trace_read_find_fresh(struct sf_trace_read *t, const struct sf_memta
     return true;
 }
 
-/* At most `max` rows; has_many: there are more. */
+/* Copies at most `max` rows; has_many: there are more. */
 static enum sf_err read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
                               uint32_t max, struct sf_why *why)
 {
@@ -190,8 +191,8 @@ enum sf_err sf_trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_tra
                                 struct sf_why *why)
 {
     enum sf_err err = read_fresh(t, tenant, id, FRESH_MAX, why);
-    /* A memtable that was cut a moment ago is not cut again at once, and one that a flush has in
-     * hand stays until it is written. */
+    /* A memtable that was just sealed is not sealed again at once, and one that a flush is writing
+     * stays in memory: retry. */
     for (unsigned i = 0; !err && t->has_many && i < SEAL_TRIES; i++) {
         sf_trace_read_reset(t);
         if (i > 0) {
@@ -202,7 +203,7 @@ enum sf_err sf_trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_tra
         if (!err)
             err = sf_seal_for_reader(t->l, t->q, why);
         if (!err)
-            err = read_fresh(t, tenant, id, FRESH_MAX, why); /* what came since */
+            err = read_fresh(t, tenant, id, FRESH_MAX, why); /* rows received since then */
     }
     if (err || !t->has_many)
         return err;
@@ -212,7 +213,7 @@ enum sf_err sf_trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_tra
 
 /* ---- parts and blocks ---- */
 
-/* Rows of the source, those from source->from on. */
+/* Rows of the source, from source->from on. */
 static enum sf_err source_rows(struct sf_trace_read *t, const struct sf_trace_source *source,
                                uint32_t columns, const struct sf_span_rows **out,
                                struct sf_why *why)
@@ -223,14 +224,14 @@ static enum sf_err source_rows(struct sf_trace_read *t, const struct sf_trace_so
     return sf_granules_get(&t->granules, source->run, source->granule, columns, out, why);
 }
 
-/* The rows of the trace in one granule. */
+/* Lists the rows of the trace in one granule. */
 static enum sf_err trace_read_add_granule(struct sf_trace_read *t, struct sf_run *run,
                                           const struct sf_granule_info *info,
                                           struct sf_trace_place place, bool is_long,
                                           struct sf_why *why)
 {
-    /* A trace over several granules is listed from two columns and read again when emitted; the
-     * usual trace is read once with everything. */
+    /* A trace in several granules is listed from two columns and read again when it is emitted; the
+     * usual trace is read once with all columns. */
     uint32_t columns = (is_long ? 0 : t->columns) | SF_COL_TIMES | SF_COL_KIND;
     bool has_tombstones = sf_tombstones_touch(t->snapshot->tombstones, run->row.id, t->tenant,
                                               run->row.ts_min_ns, run->row.ts_max_ns);
@@ -276,7 +277,7 @@ static enum sf_err trace_read_add_granule(struct sf_trace_read *t, struct sf_run
     return SF_OK;
 }
 
-/* Most blocks do not have it: that costs them no tables. */
+/* Checks the filter first, so that the tables of blocks without the trace are not loaded. */
 static enum sf_err may_have_trace(struct sf_trace_read *t, struct sf_run *run, bool *out,
                                   struct sf_why *why)
 {
@@ -402,7 +403,7 @@ enum sf_err sf_trace_read_load(struct sf_trace_read *t, uint32_t tenant, sf_trac
         if (!err)
             err = trace_read_count_memory(t, why);
     }
-    /* Copies from memtables come last: an equal copy in a part is kept before them. */
+    /* Copies from memtables come last: an identical copy in a part is preferred. */
     if (!err && t->n_fresh &&
         !trace_read_add_source(t, (struct sf_trace_source){.ts_max_ns = INT64_MAX}))
         err = too_large(why);
@@ -455,7 +456,7 @@ struct emit { /* the batch being filled */
     struct sf_value_column *want;
     struct sf_resource *resources;
     struct sf_scope *scopes;
-    const struct sf_resource **seen_resources; /* what resources[i] is a copy of */
+    const struct sf_resource **seen_resources; /* the originals of resources[i] */
     const struct sf_scope **seen_scopes;
     uint32_t n_resources, n_scopes;
 };
@@ -528,7 +529,7 @@ static bool emit_row(struct sf_trace_read *t, struct emit *e, const struct sf_sp
 static bool emit_fresh(struct sf_trace_read *t, struct emit *e, uint32_t row, uint32_t to)
 {
     struct sf_span *s = &e->spans[to];
-    *s = t->fresh[row]; /* the copies live as long as the trace is loaded */
+    *s = t->fresh[row]; /* the copies are valid as long as the trace is loaded */
     return trace_read_place_resource(t, e, &t->fresh_resources[s->resource], &s->resource) &&
            trace_read_place_scope(t, e, &t->fresh_scopes[s->scope], &s->scope);
 }
@@ -556,7 +557,7 @@ static bool trace_read_prepare(struct sf_trace_read *t, struct emit *e, uint32_t
     return true;
 }
 
-/* Rows of one source at a time: a granule that does not stay decoded is decoded once a batch. */
+/* Processes one source at a time, so that a granule is decoded at most once per batch. */
 static enum sf_err trace_read_fill(struct sf_trace_read *t, struct emit *e, uint32_t at,
                                    struct sf_why *why)
 {

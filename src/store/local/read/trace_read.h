@@ -1,8 +1,8 @@
-/* trace_read.h - one trace put together from wherever its pieces are.
+/* trace_read.h - assembles one trace from all places where its rows are stored.
  *
- * load() finds the rows in memtables (on request), parts and blocks, drops hidden and repeated ones
- * and orders them by start, holding some 50 bytes a row; emit() then copies them out, a batch at a
- * time, so that a trace of a million spans needs no more memory than its list. */
+ * load() finds the rows in memtables (on request), parts and blocks, drops hidden and duplicate
+ * ones and sorts them by start, using about 50 bytes per row; emit() then copies the rows in
+ * batches, so that a trace of a million spans needs only memory for its list. */
 #pragma once
 #include "block/span/span_block_reader.h"
 #include "store/local/read/granules.h"
@@ -18,8 +18,8 @@ struct sf_trace_read_row {
 struct sf_trace_source { /* a granule, or (run NULL) the copies from memtables */
     struct sf_run *run;  /* borrowed from the snapshot */
     uint32_t granule;
-    uint32_t from, to;            /* rows of the granule that are read; */
-    bool is_part;                 /* without it all are */
+    uint32_t from, to;            /* rows of the granule that are read, */
+    bool is_part;                 /* if true; otherwise all are */
     int64_t ts_min_ns, ts_max_ns; /* of the granule */
 };
 
@@ -29,8 +29,8 @@ struct sf_trace_read {
     struct sf_query_ctx *q;
     uint32_t columns;
     size_t n_want;
-    /* Of a granule the trace's rows alone are read, until a second trace wants rows of it: then it
-     * is decoded whole and the next ones find it. */
+    /* At first only the trace's rows of a granule are read; when a second trace needs rows of it,
+     * the whole granule is decoded and cached. */
     bool has_parts;
     struct sf_granules granules;
     struct sf_arena keep;  /* of the trace loaded now */
@@ -41,41 +41,41 @@ struct sf_trace_read {
     uint32_t n_rows, rows_cap;
     struct sf_trace_source *sources;
     uint32_t n_sources, sources_cap;
-    struct sf_span *fresh;               /* from memtables, with their tables */
-    struct sf_resource *fresh_resources; /* each once for each memtable */
+    struct sf_span *fresh;               /* rows from memtables, with their tables */
+    struct sf_resource *fresh_resources; /* each once per memtable */
     struct sf_scope *fresh_scopes;
     uint32_t n_fresh, fresh_cap, n_fresh_resources, fresh_resources_cap, n_fresh_scopes,
         fresh_scopes_cap;
-    uint32_t fresh_max; /* rows to be copied from memtables */
+    uint32_t fresh_max; /* most rows that are copied from memtables */
     bool has_many;      /* there are more than that */
     size_t counted_len;
 };
 
-/* Takes the snapshot. `columns` and `want_keys` are what emit() gives; loading reads more when it
- * must. want_keys is borrowed. */
+/* Takes the snapshot. `columns` and `want_keys` (borrowed) are what emit() returns; loading may
+ * read more. */
 enum sf_err sf_trace_read_init(struct sf_trace_read *t, struct sf_local *l,
                                struct sf_snapshot *snapshot, struct sf_query_ctx *q,
                                uint32_t columns, const struct sf_key *want_keys, size_t n_want,
                                struct sf_why *why);
 void sf_trace_read_done(struct sf_trace_read *t); /* a zeroed one is fine */
 
-/* Copies the trace's rows out of the memtables, or has these sealed when it has many; before
- * load(), and before its snapshot is taken. */
+/* Copies the trace's rows from the memtables, or seals these if there are many. Call before load()
+ * and before its snapshot is taken. */
 enum sf_err sf_trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
                                 struct sf_why *why);
-/* Everything else. Only blocks that may overlap [from, to] are read (0 and 0: all). */
+/* Loads all other rows, from blocks that may overlap [from, to] (0 and 0: all). */
 enum sf_err sf_trace_read_load(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
                                int64_t from_ns, int64_t to_ns, struct sf_why *why);
-/* The same for a trace that lies in one granule of one run and nowhere else. */
+/* The same for a trace that is completely in one granule of one run. */
 enum sf_err sf_trace_read_load_at(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
                                   struct sf_run *run, struct sf_trace_place place,
                                   struct sf_why *why);
 /* Drops the trace. */
 void sf_trace_read_reset(struct sf_trace_read *t);
-/* Up to SF_ROWS_MAX rows from place `at` on; borrowed until the next call. */
+/* Returns up to SF_ROWS_MAX rows from index `at` on; borrowed until the next call. */
 enum sf_err sf_trace_read_emit(struct sf_trace_read *t, uint32_t at, struct sf_span_rows *out,
                                struct sf_why *why);
-/* Row `i` as it lies in its granule, for examining; false for rows from memtables. */
+/* Shows row `i` as stored in its granule; false for rows from memtables. */
 enum sf_err sf_trace_read_peek(struct sf_trace_read *t, uint32_t i, uint32_t columns,
                                const struct sf_span_rows **out, uint32_t *out_row,
                                struct sf_why *why);

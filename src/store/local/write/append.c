@@ -1,7 +1,9 @@
-/* Rows first, log second: the copy into the memtable can be reverted by a mark when the log says
- * BUSY, a record in the log's queue cannot. Both happen under the shared gate, so that a flush
- * finds the rows of every LSN that was given out. The memtable's lock is held across the log's
- * append (which never waits for the disk): a reader must not see rows that are reverted. */
+/* append.c - appends a batch to memory and to the log.
+ *
+ * Rows first, log second: rows added to the memtable can be undone when the log returns BUSY, a
+ * record in the log's queue cannot. Both happen with the gate held shared, so that a flush finds
+ * the rows of every assigned LSN. The memtable's lock is held during the log's append (which never
+ * waits for the disk): a reader must not see rows that may be undone. */
 #include "store/local/write/append.h"
 
 #include <inttypes.h>
@@ -22,14 +24,14 @@
 
 enum { MAX_PIECES = 1024 };
 
-struct pending { /* a batch whose sync is awaited, or a repeat that waits for the first one */
-    struct sf_wal_entry entry;   /* first: the log gives its address back */
-    struct sf_dup_waiter waiter; /* when it is a repeat */
+struct pending { /* a batch that waits for its sync, or a repeat that waits for the first request */
+    struct sf_wal_entry entry;   /* first member: the log returns its address */
+    struct sf_dup_waiter waiter; /* if it is a repeat */
     struct sf_local *l;
     struct sf_batch *batch; /* owned */
     struct sf_ticket *ticket;
     atomic_int
-        n_holders; /* the log and the appending threads: the last one completes the request */
+        n_holders; /* users: the log and the appending thread; the last one completes the request */
     const struct sf_logged *pieces[]; /* of the batch */
 };
 
@@ -74,7 +76,7 @@ static void append_answer(struct pending *p, enum sf_err result, const struct sf
     t->done(t);
 }
 
-/* It is durable or failed, and its rows have no readers. */
+/* The request is durable or has failed, and no thread uses its rows. */
 static void append_finish(struct pending *p)
 {
     struct sf_why why = p->entry.why;
@@ -112,8 +114,9 @@ static void note_append(struct sf_local *l, uint64_t len)
 
 /* ---- the usual batch: rows are at hand ---- */
 
-/* What a span's own start is measured against. Never before retention's clock: a wall clock that
- * was set back would make today's spans look old enough to be removed once it returns. */
+/* The time that a span's start is compared with. Never before retention's clock: after the wall
+ * clock was set back, today's spans would otherwise look old enough to be deleted once it is right
+ * again. */
 static int64_t index_base_ns(struct sf_local *l, const struct sf_logged *log)
 {
     int64_t now_ns = sf_retain_now(l);
@@ -155,7 +158,7 @@ static enum sf_err append_rows(struct sf_local *l, struct sf_memtable *m, struct
     before = sf_rowset_mark(&body->rows);
     err = append_add_rows(l, body, *give, &n_spans, why);
     if (!err) {
-        p->batch = *give; /* the log may be done with it before append returns */
+        p->batch = *give; /* the log may complete it before append returns */
         err = sf_wal_append(l->wal, &p->entry, why);
     }
     if (err) {
@@ -173,8 +176,8 @@ static enum sf_err append_rows(struct sf_local *l, struct sf_memtable *m, struct
         *give = NULL;
     }
     if (is_full) {
-        /* Sealed by the thread that filled it; a failure is the next flush's to repeat. Without
-         * searches, it stays as it is until the flush. */
+        /* Sealed by the thread that filled it; if that fails, the next flush repeats it. Without
+         * recent searches, it stays unsealed until the flush. */
         struct sf_memtable_body *cut = sf_memtable_cut(m);
         if (cut && sf_seal_is_wanted(l))
             sf_seal_body(l, m, cut, NULL);
@@ -225,7 +228,7 @@ static enum sf_err append_profiles(struct sf_local *l, struct pending *p, struct
         n_profiles += b->profiles ? b->profiles->n_series : 0;
     }
     if (!err) {
-        p->batch = *give; /* the log may be done with it before append returns */
+        p->batch = *give; /* the log may complete it before append returns */
         err = sf_wal_append(l->wal, &p->entry, why);
     }
     if (err) {
@@ -248,7 +251,7 @@ static enum sf_err append_profiles(struct sf_local *l, struct pending *p, struct
 
 /* ---- large requests: pieces whose rows come from the logged form, one at a time ---- */
 
-struct parts { /* made for one request, shown together */
+struct parts { /* parts made for one request, published together */
     struct sf_run **list;
     size_t n, cap;
     struct sf_memtable_body *body;
@@ -269,7 +272,7 @@ static enum sf_err seal_part(struct sf_local *l, struct parts *ps, struct sf_why
     return SF_OK;
 }
 
-/* At start: no other code is here. */
+/* At start, before any other thread runs. */
 static enum sf_err append_replay_profiles(struct sf_local *l, const struct sf_batch *b,
                                           struct sf_why *why)
 {
@@ -338,11 +341,11 @@ static enum sf_err show_parts(struct sf_local *l, struct parts *ps, struct sf_wh
     if (ps->n)
         err = sf_snapshot_change(&l->snapshots, &change, why);
     if (!err)
-        ps->n = 0; /* the snapshot's now */
+        ps->n = 0; /* now owned by the snapshot */
     return err;
 }
 
-/* Into the log, and shown when that worked: memory for showing is there before. */
+/* Appends to the log, then publishes the parts; the memory for that is allocated before. */
 static enum sf_err log_and_show(struct sf_local *l, struct parts *ps, struct pending *p,
                                 struct sf_batch *batch, struct sf_why *why)
 {
@@ -359,7 +362,7 @@ static enum sf_err log_and_show(struct sf_local *l, struct parts *ps, struct pen
         return err;
     }
     sf_snapshot_apply(&l->snapshots, &change, room);
-    ps->n = 0; /* the snapshot's now */
+    ps->n = 0; /* now owned by the snapshot */
     return SF_OK;
 }
 
@@ -419,7 +422,7 @@ static bool needs_replay(const struct sf_batch *b)
     return false;
 }
 
-/* A repeat: answered at once, or when the first one is durable. */
+/* A repeated request is answered at once, or when the first one is durable. */
 static enum sf_err begin_once(struct sf_local *l, struct pending *p, const struct sf_batch *batch,
                               enum sf_dup_answer *out, struct sf_why *why)
 {
@@ -431,7 +434,7 @@ static enum sf_err begin_once(struct sf_local *l, struct pending *p, const struc
     return SF_OK;
 }
 
-/* Rows and log of a new request. */
+/* Adds rows and log record of a new request. */
 static enum sf_err append_new(struct sf_local *l, unsigned writer, struct pending *p,
                               struct sf_batch **give, struct sf_why *why)
 {
@@ -478,8 +481,8 @@ enum sf_err sf_append_batch(struct sf_store *s, unsigned writer, struct sf_batch
         return sf_fail(why, SF_ERR_NOMEM, "store: no memory for a request");
     for (const struct sf_batch *b = batch; b; b = b->next)
         len += b->log.body.len + b->log.meta.len + 64;
-    /* A flush takes the hashes of requests and their rows, or neither: a block that knew a request
-     * without its rows would have the retry thrown away, after a crash in between. */
+    /* A flush takes the hashes of requests together with their rows: after a crash, a block with
+     * the hash but without the rows would cause the retry to be dropped. */
     sf_rwlock_share(&l->gate);
     err = append_once(l, writer, p, give, &seen, &waiters, why);
     sf_rwlock_release(&l->gate);
@@ -496,13 +499,14 @@ enum sf_err sf_append_batch(struct sf_store *s, unsigned writer, struct sf_batch
     if (seen != SF_DUP_NEW) {
         atomic_fetch_add_explicit(&l->n_duplicates, 1, memory_order_relaxed);
         *give = NULL;
-        sf_batch_free(batch); /* its rows are the first one's */
+        sf_batch_free(batch); /* the rows are those of the first request */
         if (seen == SF_DUP_DURABLE)
             append_answer(p, SF_OK, NULL);
         return SF_OK;
     }
     note_append(l, len);
-    /* While it waits for the disk, the log needs its bytes alone: rows take many times as much. */
+    /* While a request waits for the disk, the log needs only its bytes: rows take many times the
+     * space. */
     sf_batch_drop_rows(p->batch);
     append_let_go(p);
     return SF_OK;
@@ -538,8 +542,8 @@ static enum sf_err see_batch(void *arg, uint64_t lsn, const struct sf_logged *pi
         r->done_len += pieces[i].body.len + pieces[i].meta.len + 40;
         err = replay_piece(l, &r->parts, &pieces[i], true, &r->n_spans, &own);
         if (err == SF_ERR_INPUT || err == SF_ERR_CORRUPT) {
-            /* It was accepted once, so this is our mistake or our disk's. Not starting would lose
-             * everything behind it: report it and continue. */
+            /* The record was accepted before, so this is a bug or a disk error. Refusing to start
+             * would lose all later records: report it and continue. */
             sf_local_notice(l, "store: replay: record %" PRIu64 " skipped: %s", lsn + i, own.text);
             atomic_fetch_add(&l->n_lost_lsn, 1);
             err = SF_OK;
@@ -566,7 +570,7 @@ static void name_lost(struct sf_local *l, const struct sf_wal_replay_stats *stat
              stats->last_lost_lsn);
 }
 
-/* Damage that replay met stays visible until the next start: in the log and in readiness. */
+/* Reports damage found by replay; it stays visible in readiness until the next start. */
 static void tell_damage(struct sf_local *l, const struct sf_wal_replay_stats *stats)
 {
     if (stats->is_missing || (stats->is_tail_missing && !stats->n_lost_lsn &&

@@ -1,7 +1,7 @@
-/* compact.c - compaction. Choose the next job among the blocks of the snapshot (hours of level 0,
- * then days of profiles), merge its inputs, commit new and dead blocks in one transaction, publish
- * the snapshot. The loop also runs retention and erasure and deletes the files of dead blocks that
- * no query uses. */
+/* compact.c - compaction. Chooses the next job among the blocks of the snapshot (hours of level 0,
+ * then days of profiles), merges its inputs, commits new and dead blocks in one transaction, and
+ * publishes the snapshot. The loop also runs retention and erasure and deletes the files of dead
+ * blocks that no query uses. */
 #include "store/local/write/compact.h"
 
 #include <inttypes.h>
@@ -25,8 +25,10 @@
 
 enum { TICK_MS = 1000, MAX_INPUTS = 64, REMERGE_BLOCKS = 4 };
 static const uint64_t MAX_JOB_ROWS = 4u << 20;
-static const uint64_t MAX_DAY_LEN = (uint64_t)256 << 20; /* of profile blocks merged into one */
-static const int64_t DAY_DELAY_NS = 2 * SF_NS_PER_HOUR;  /* after its end: late ones are in */
+/* Total size of profile blocks merged into one. */
+static const uint64_t MAX_DAY_LEN = (uint64_t)256 << 20;
+/* After the end of the day, for late data. */
+static const int64_t DAY_DELAY_NS = 2 * SF_NS_PER_HOUR;
 
 /* ---- choosing ---- */
 
@@ -53,7 +55,7 @@ static bool same_job(const struct candidate *x, const struct candidate *y)
            (x->run->row.level == 0 || x->run->row.tenant == y->run->row.tenant);
 }
 
-/* The hour in which most of a level-0 block lies is that of its newest rows: late ones are few. */
+/* The hour of a level-0 block is that of its newest rows: it has few late rows. */
 static int64_t hour_of(const struct sf_run *run)
 {
     int64_t at = run->row.level ? run->row.ts_min_ns : run->row.ts_max_ns;
@@ -83,7 +85,7 @@ static size_t job_size(const struct sf_local *l, const struct candidate *list, s
     return n >= REMERGE_BLOCKS && is_closed(l, list[at].hour) ? n : 0;
 }
 
-/* The next job as references; 0: nothing is due. */
+/* Chooses the next job and takes references; 0: nothing is due. */
 static size_t compact_choose(struct sf_local *l, struct candidate *list, size_t n,
                              bool is_newest_first, size_t *out_at)
 {
@@ -91,12 +93,12 @@ static size_t compact_choose(struct sf_local *l, struct candidate *list, size_t 
     for (size_t from = 0, to; from < n; from = to) {
         size_t size;
         for (to = from + 1; to < n && same_job(&list[from], &list[to]); to++) {
-            /* the whole hour */
+            /* up to the end of the hour */
         }
         size = job_size(l, list, from, to);
         if (size == 0 || (best && list[from].run->row.level > list[best_at].run->row.level))
             continue;
-        if (!best || is_newest_first) { /* hours rise, so the last one found is the newest */
+        if (!best || is_newest_first) { /* hours increase, so the last one found is the newest */
             best = size;
             best_at = from;
         }
@@ -118,8 +120,8 @@ static int by_day(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* A day of profiles that is over: its hours share their stacks, so one block of them is smaller and
- * its flame graphs need one examine the symbols. The first two or more that fit together, into
+/* Chooses a finished day of profiles: its hours share their stacks, so one block is smaller and its
+ * flame graphs read the symbols once. Stores the first two or more blocks that fit together in
  * `inputs`; 0: none. */
 static size_t choose_day(struct sf_local *l, struct candidate *list, size_t n,
                          struct sf_run **inputs)
@@ -155,7 +157,7 @@ static size_t choose_day(struct sf_local *l, struct candidate *list, size_t n,
 
 /* ---- merging ---- */
 
-/* The runs of one kind out of a list; how many. */
+/* Copies the runs of one kind from a list; returns their number. */
 static size_t pick(struct sf_run *const *from, size_t n, uint8_t kind, struct sf_run **to)
 {
     size_t n_to = 0;
@@ -203,7 +205,7 @@ static bool compact_prepare(struct sf_local *l, const struct sf_merge_result *me
     return true;
 }
 
-/* New blocks live and old ones dead, in the catalogue and then for readers. */
+/* Commits new blocks as live and old ones as dead, in the catalogue and then for readers. */
 static enum sf_err compact_commit(struct sf_local *l, const struct sf_merge_result *merged,
                                   struct sf_run *const *inputs, size_t n_inputs, struct sf_why *why)
 {
@@ -242,7 +244,7 @@ static enum sf_err compact_commit(struct sf_local *l, const struct sf_merge_resu
     return err;
 }
 
-/* 0: of several. */
+/* The tenant of the inputs; 0: several. */
 static uint32_t tenant_of(struct sf_run *const *inputs, size_t n)
 {
     uint32_t tenant = inputs[0]->row.tenant;
@@ -251,7 +253,7 @@ static uint32_t tenant_of(struct sf_run *const *inputs, size_t n)
     return tenant;
 }
 
-/* Services that go are hidden from the merge as an erasure would hide them. */
+/* Hides services that are to be deleted, as an erasure would hide them. */
 static enum sf_err hide_services(const struct sf_run *run, const struct sf_compact_only *only,
                                  const struct sf_tombstones *base, struct sf_tombstones **out,
                                  struct sf_why *why)
@@ -315,8 +317,8 @@ static enum sf_err merge_only(struct sf_local *l, struct sf_run *const *inputs, 
     err = inputs[0]->row.kind == SF_BLOCK_PROFILES ? sf_profile_merge_run(l, &merge, &merged, why)
                                                    : sf_merge_run(l, &merge, &merged, why);
     if (!err) {
-        /* An erasure that came meanwhile does not reach blocks numbered after it: do it over. None
-         * may come between this look and the commit. */
+        /* A concurrent erasure does not cover blocks numbered after it: then the merge is repeated.
+         * The lock prevents an erasure between this check and the commit. */
         sf_mutex_lock(&l->erase_lock);
         now = sf_snapshot_take(&l->snapshots);
         if (now->erase_version != s->erase_version)
@@ -357,7 +359,7 @@ enum sf_err sf_compact_rewrite(struct sf_local *l, struct sf_run *run, struct sf
     return sf_compact_reduce(l, run, &all, why);
 }
 
-/* Hours first: a day is merged when all of them are. */
+/* Hours first: a day is merged when all its hours are. */
 static enum sf_err compact_day(struct sf_local *l, const struct sf_snapshot *s,
                                struct candidate *list, bool *out_did_work, struct sf_why *why)
 {
@@ -396,7 +398,7 @@ static enum sf_err compact_kind(struct sf_local *l, uint8_t kind, bool *out_did_
         n_level0 += run->row.level == 0;
         if (run->row.level == 1 &&
             (run->row.n_rows >= l->tune.block_rows / 2 || atomic_load(&run->is_alone)))
-            continue; /* large enough */
+            continue; /* it is large enough */
         list[n++] = (struct candidate){run, hour_of(run)};
     }
     sf_thread_set_nice(n_level0 > l->tune.hurry_blocks ? 0 : 10);
@@ -408,7 +410,8 @@ static enum sf_err compact_kind(struct sf_local *l, uint8_t kind, bool *out_did_
     if (size)
         size = kind == SF_BLOCK_SPANS ? sf_merge_take(l, inputs, size)
                                       : sf_profile_merge_size_take(l, inputs, size, SF_SPLIT_HOUR);
-    if (size == 1 && inputs[0]->row.level == 1) { /* merging it with itself would never end */
+    /* A merge of one block with itself would repeat forever. */
+    if (size == 1 && inputs[0]->row.level == 1) {
         atomic_store(&inputs[0]->is_alone, true);
         *out_did_work = true;
     } else if (size) {
@@ -422,7 +425,7 @@ static enum sf_err compact_kind(struct sf_local *l, uint8_t kind, bool *out_did_
     return err;
 }
 
-/* One merge, if any is due. The caller holds merge_lock. */
+/* Runs one merge, if any is due. The caller holds merge_lock. */
 static enum sf_err compact_step(struct sf_local *l, bool *out_did_work, struct sf_why *why)
 {
     bool did_spans = false, did_profiles = false;
@@ -449,7 +452,8 @@ enum sf_err sf_compact_delete_dead(struct sf_local *l, struct sf_why *why)
     while (dead) {
         struct sf_run *next = dead->next_dead;
         char day[32];
-        /* A file that cannot be deleted now is deleted at the next start: its row says dead. */
+        /* A file that cannot be deleted now is deleted at the next start: its catalogue row is
+         * dead. */
         enum sf_err one = sf_dir_unlink(l->dir, dead->row.path, why);
         if (!one)
             one = sf_catalogue_forget(l->catalogue, dead->row.id, why);
@@ -495,7 +499,8 @@ enum sf_err sf_compact_all(struct sf_local *l, struct sf_why *why)
     sf_mutex_lock(&l->merge_lock);
     while (!err && did_work && !atomic_load(&l->is_stopping))
         err = compact_step(l, &did_work, why);
-    one = sf_retain_work(l, err ? NULL : why); /* first: it moves the clock by which orphans age */
+    /* First: it moves the clock by which orphans expire. */
+    one = sf_retain_work(l, err ? NULL : why);
     err = err ? err : one;
     one = sf_profile_age_work(l, err ? NULL : why);
     err = err ? err : one;

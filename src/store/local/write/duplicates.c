@@ -1,7 +1,7 @@
-/* Two tables of (hash, second): new entries go to the newer one, lookups check both. When the newer
- * has lived ten minutes, or is full, it becomes the older one and the older one is emptied. So an
- * entry lives ten to twenty minutes (its own second decides), and expiry costs nothing per entry.
- */
+/* duplicates.c - two tables of (hash, second): new entries go to the newer one, lookups check both.
+ * When the newer one is ten minutes old, or full, it becomes the older one, and the older one is
+ * emptied. So an entry is kept for ten to twenty minutes (its own time decides), and expiry costs
+ * nothing per entry. */
 #include "store/local/write/duplicates.h"
 
 #include "base/heap.h"
@@ -12,7 +12,7 @@
 
 enum { LIFE_S = 600, FIRST_CAP = 512 };
 
-/* An entry, and between 4/3 and 8/3 slots of the table. */
+/* Bytes per entry, including 4/3 to 8/3 slots of the hash table. */
 enum { ENTRY_LEN = 16 + 20 };
 
 enum state { PENDING, DURABLE, GONE };
@@ -30,13 +30,13 @@ struct table {
     uint32_t since_s;
 };
 
-struct waiting { /* repeats of a request whose sync runs */
+struct waiting { /* repeats of a request whose sync is not done */
     uint64_t hash;
     struct sf_dup_waiter *waiter;
 };
 
 struct sf_duplicates {
-    struct sf_mutex lock; /* guards all below; taken under the gate, takes nothing */
+    struct sf_mutex lock; /* guards all below; taken under the gate, a leaf lock */
     struct table young, old;
     size_t max_entries; /* of one table */
     struct waiting *waits;
@@ -91,7 +91,8 @@ static struct entry *duplicates_table_find(const struct table *t, uint64_t hash)
     return NULL;
 }
 
-/* An entry that is gone is used again: a request that fails a thousand times has one. */
+/* An expired entry of the same hash is reused: a request that fails a thousand times has one
+ * entry. */
 static bool table_put(struct table *t, struct entry e)
 {
     struct entry *same = duplicates_table_find(t, e.hash);
@@ -149,7 +150,7 @@ static bool keep_fresh(struct sf_duplicates *d, uint64_t hash)
     return true;
 }
 
-/* A block must not say that it holds a request that failed: the retry would be dropped. */
+/* A block must not list a request that failed: the retry would be dropped. */
 static void forget_fresh(struct sf_duplicates *d, uint64_t hash)
 {
     for (size_t i = d->n_fresh; i > 0; i--) {
@@ -186,7 +187,7 @@ enum sf_err sf_duplicates_begin(struct sf_duplicates *d, uint64_t hash, int64_t 
         *out = SF_DUP_DURABLE;
     } else {
         if (e)
-            e->state = GONE; /* the same request again, long after: new */
+            e->state = GONE; /* repeated after the time limit: treated as new */
         if (!keep_fresh(d, hash)) {
             err = SF_ERR_NOMEM;
         } else if (!duplicates_add(d, hash, now_ns, now_ns, PENDING)) {
@@ -249,7 +250,8 @@ void sf_duplicates_take(struct sf_duplicates *d, uint64_t **out, size_t *out_n)
 void sf_duplicates_give_back(struct sf_duplicates *d, uint64_t *hashes, size_t n)
 {
     sf_mutex_lock(&d->lock);
-    if (!d->fresh) { /* a flush fails for want of memory, too: this needs none */
+    /* Even a flush that fails without memory must be able to do this: allocate nothing. */
+    if (!d->fresh) {
         d->fresh = hashes;
         d->n_fresh = d->fresh_cap = n;
         hashes = NULL;

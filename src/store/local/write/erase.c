@@ -1,6 +1,7 @@
-/* erase.log holds one line per unfinished erasure: number, tenant, first block number that is not
- * concerned, time, and the selector in hexadecimal. It is read only when the catalogue was lost. A
- * finished erasure is taken out by writing the file again: the selector names what had to go. */
+/* erase.c - erasures. erase.log has one line per unfinished erasure: number, tenant, first block
+ * number that is not affected, time, and the selector in hexadecimal. It is read only when the
+ * catalogue was lost. A finished erasure is removed by rewriting the file, since the selector
+ * itself may contain erased data. */
 #include "store/local/write/erase.h"
 
 #include <inttypes.h>
@@ -43,7 +44,7 @@ static void erase_add_line(struct sf_buf *out, const struct sf_tombstone *t)
     sf_buf_done(&selector);
 }
 
-/* Writes the whole list again and swaps it in: few lines, rarely. */
+/* Writes the whole file and replaces the old one: it has few lines and changes rarely. */
 static enum sf_err erase_write_log(struct sf_local *l, const struct sf_tombstones *list,
                                    struct sf_why *why)
 {
@@ -251,7 +252,7 @@ enum sf_err sf_erase_rows(struct sf_store *s, uint32_t tenant, const struct sf_s
     struct sf_tombstone t = {.tenant = tenant, .which = *which};
     enum sf_err err = check_selector(which, why);
     if (!err)
-        err = sf_flush_run(l, why); /* what came before is now in blocks that have numbers */
+        err = sf_flush_run(l, why); /* earlier rows are then in numbered blocks */
     if (err)
         return err;
     sf_mutex_lock(&l->erase_lock);
@@ -260,7 +261,7 @@ enum sf_err sf_erase_rows(struct sf_store *s, uint32_t tenant, const struct sf_s
         err = sf_pins_erase(l, tenant, which, why);
     sf_mutex_unlock(&l->erase_lock);
     if (!err) {
-        sf_partials_drop_tenant(&l->partials, tenant); /* they may hold values of what goes */
+        sf_partials_drop_tenant(&l->partials, tenant); /* they may contain erased values */
         sf_local_wake_compact(l);
     }
     return err;
@@ -281,7 +282,7 @@ static bool holds_tenant(const struct sf_span_block_reader *reader, uint32_t ten
     return false;
 }
 
-/* Has any service of the tenant the trace in its details? The aggregate holds no ids. */
+/* Does any service of the tenant have the trace in its details? The aggregate has no ids. */
 static enum sf_err holds_traces(const struct sf_profile_block_reader *reader,
                                 const struct sf_tombstone *t, uint32_t service,
                                 struct sf_arena scratch, bool *out, struct sf_why *why)
@@ -328,7 +329,7 @@ static enum sf_err may_hold_profiles(struct sf_run *run, const struct sf_tombsto
     return err;
 }
 
-/* Does the block hold rows that the tombstone may mean? */
+/* May the block contain rows that the tombstone selects? */
 static enum sf_err erase_may_hold(struct sf_run *run, const struct sf_tombstone *t, bool *out,
                                   struct sf_why *why)
 {
@@ -366,7 +367,7 @@ static enum sf_err rewrite_blocks(struct sf_local *l, const struct sf_tombstone 
                                    run->row.ts_max_ns))
             continue;
         if (atomic_load(&run->is_bad)) {
-            *out_is_clean = false; /* it may hold some; it stays hidden until retention takes it */
+            *out_is_clean = false; /* it may contain some; hidden until retention deletes it */
             continue;
         }
         err = kind == SF_BLOCK_PROFILES ? may_hold_profiles(run, t, &is_meant, why)
@@ -412,8 +413,8 @@ enum sf_err sf_erase_work(struct sf_local *l, uint64_t *out_n_left, struct sf_wh
     int64_t now_ns = sf_local_mono_ns(l);
     sf_snapshot_unref(s);
 
-    /* What could not be finished (readers remain, orphans are recent) is not retried on every tick.
-     */
+    /* If it could not be finished (readers remain, orphans are recent), do not retry on every
+     * tick. */
     if (l->erase_retry_ns && now_ns < l->erase_retry_ns &&
         sf_tombstones_n(list) == l->n_erasures_left) {
         sf_tombstones_unref(list);
@@ -430,13 +431,13 @@ enum sf_err sf_erase_work(struct sf_local *l, uint64_t *out_n_left, struct sf_wh
         if (!err)
             err = sf_verdicts_erase(l, t->tenant, &t->which, why);
         if (!err)
-            err = sf_pins_erase(l, t->tenant, &t->which, why); /* after a crash in between */
+            err = sf_pins_erase(l, t->tenant, &t->which, why); /* needed after a crash in between */
         if (!err)
-            err = sf_compact_delete_dead(l, why); /* the old files go before the tombstone does */
+            err = sf_compact_delete_dead(l, why); /* delete the old files before the tombstone */
         for (int tries = 0; !err && tries < 5 && sf_wal_oldest_lsn(l->wal) <= t->lsn; tries++) {
             if (tries)
-                sf_clock_sleep_ms(20);  /* a slot was just then being reused or deleted */
-            err = sf_flush_run(l, why); /* so that the slot in use holds nothing that is needed */
+                sf_clock_sleep_ms(20);  /* a slot was being reused or deleted */
+            err = sf_flush_run(l, why); /* so that the active slot is not needed */
             if (!err)
                 err = sf_wal_scrub(l->wal, why);
         }

@@ -9,9 +9,9 @@
 
 enum sf_err sf_erase_rows(struct sf_store *s, uint32_t tenant, const struct sf_selector *which,
                           struct sf_why *why);
-/* Loads tombstones at start: the catalogue's, and those that only erase.log has because a rebuild
- * of the catalogue was cut short. (Or because an end of an erasure was: then it ends once more.)
- * A damaged erase.log stops only the start that rebuilds. */
+/* Loads tombstones at start: those of the catalogue, and those that are only in erase.log because a
+ * rebuild of the catalogue was interrupted. (Or because the end of an erasure was: then it is
+ * repeated.) A damaged erase.log fails the start only if the catalogue is rebuilt. */
 enum sf_err sf_erase_load(struct sf_local *l, bool is_rebuilt, struct sf_why *why);
-/* One pass over unfinished erasures; the caller holds merge_lock. `out_n_left` of them remain. */
+/* One pass over unfinished erasures; the caller holds merge_lock. `out_n_left`: how many remain. */
 enum sf_err sf_erase_work(struct sf_local *l, uint64_t *out_n_left, struct sf_why *why);

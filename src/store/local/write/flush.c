@@ -19,8 +19,7 @@
 enum { TICK_MS = 100 };
 static const int64_t FIRST_DELAY_NS = SF_NS_PER_S / 2, MAX_DELAY_NS = 5 * SF_NS_PER_S;
 
-/* Ends the generation: from here on every LSN up to `*out_lsn` is in a part or in a body that was
- * cut. */
+/* Ends the generation: every LSN up to `*out_lsn` is then in a part or in a body that was cut. */
 static uint64_t switch_generation(struct sf_local *l, uint64_t *out_lsn, uint64_t **out_dups,
                                   size_t *out_n_dups)
 {
@@ -32,9 +31,9 @@ static uint64_t switch_generation(struct sf_local *l, uint64_t *out_lsn, uint64_
         struct sf_memtable *m = &l->memtables[i];
         struct sf_memtable_body *cut = sf_memtable_cut(m);
         if (cut)
-            sf_memtable_not_sealed(m, cut); /* the first one; usually this flush */
+            sf_memtable_not_sealed(m, cut); /* to be sealed or written, usually by this flush */
         else if (m->active->rows.n_rows)
-            l->gen = gen; /* no memory to cut: this flush takes nothing, the next one tries */
+            l->gen = gen; /* no memory for a new body: the next flush retries */
     }
     if (l->gen > gen && !sf_profile_flush_switch(l, l->gen, *out_lsn))
         l->gen = gen;
@@ -46,7 +45,7 @@ static uint64_t switch_generation(struct sf_local *l, uint64_t *out_lsn, uint64_
     return gen;
 }
 
-/* Bodies that were cut by the switch, and those that could not be sealed before. */
+/* Seals bodies cut by the switch, and those that could not be sealed before. */
 static enum sf_err seal_generation(struct sf_local *l, uint64_t gen, struct sf_why *why)
 {
     for (unsigned i = 0; i < l->n_memtables; i++) {
@@ -58,7 +57,7 @@ static enum sf_err seal_generation(struct sf_local *l, uint64_t gen, struct sf_w
             if (body)
                 err = sf_seal_body(l, m, body, why);
             else
-                sf_clock_sleep_ms(1); /* a query is at it */
+                sf_clock_sleep_ms(1); /* a query is sealing it */
             if (err)
                 return err;
         }
@@ -66,7 +65,8 @@ static enum sf_err seal_generation(struct sf_local *l, uint64_t gen, struct sf_w
     return SF_OK;
 }
 
-/* The parts of generations up to `gen`, borrowed from the snapshot; `n_more` may be added. */
+/* Finds the parts of generations up to `gen`, borrowed from the snapshot, with space for
+ * `n_more`. */
 static enum sf_err find_parts(const struct sf_snapshot *s, uint64_t gen, size_t n_more,
                               struct sf_run ***out, size_t *out_n, struct sf_why *why)
 {
@@ -83,7 +83,7 @@ static enum sf_err find_parts(const struct sf_snapshot *s, uint64_t gen, size_t 
     return SF_OK;
 }
 
-/* Runs for the blocks, those of profiles behind the others; NULL: no memory. */
+/* Makes runs for the blocks, those of profiles last; NULL: no memory. */
 static struct sf_run **flush_make_runs(struct sf_local *l, const struct sf_merge_result *merged)
 {
     struct sf_run **blocks = sf_heap_new_n(merged->n + 1, sizeof(struct sf_run *));
@@ -102,15 +102,15 @@ static struct sf_run **flush_make_runs(struct sf_local *l, const struct sf_merge
 struct flush { /* one of them */
     struct sf_local *l;
     uint64_t gen, lsn;
-    struct sf_rows_flush rows; /* what is written straight from memtables, or */
-    struct sf_run **parts;     /* what is merged; then what leaves with the rows, too */
+    struct sf_rows_flush rows; /* bodies that are written directly, or */
+    struct sf_run **parts;     /* parts to merge; at the end, parts to remove from the snapshot */
     struct sf_merge merge;
     struct sf_profile_flush plan;
     struct sf_merge_result merged;
-    size_t n_spans; /* of the merged: blocks of spans, the rest are of profiles */
+    size_t n_spans; /* number of span blocks; the following ones are of profiles */
 };
 
-/* The blocks count from here on: nothing below may fail. */
+/* Publishes the blocks after the commit: nothing here may fail. */
 static void flush_show(struct flush *f, struct sf_run **blocks, struct sf_snapshot *rooms[2])
 {
     struct sf_local *l = f->l;
@@ -123,7 +123,7 @@ static void flush_show(struct flush *f, struct sf_run **blocks, struct sf_snapsh
         sf_runs_inherit(f->parts, n_parts, blocks, f->n_spans);
     sf_snapshot_apply(&l->snapshots, &spans, rooms[0]);
     sf_rows_flush_end(&f->rows, true);
-    /* A profile is in memory or in a block, never both, for every reader. */
+    /* For every reader, a profile is either in memory or in a block, never in both. */
     sf_mutex_lock(&l->prof_lock);
     sf_snapshot_apply(&l->prof_snapshots, &profiles, rooms[1]);
     sf_profile_flush_forget(l, f->gen);
@@ -166,7 +166,7 @@ static enum sf_err flush_commit(struct flush *f, struct sf_why *why)
     return err;
 }
 
-/* Numbers for the blocks of a flush without spans. */
+/* Assigns numbers to the blocks of a flush without spans. */
 static void flush_take_numbers(struct sf_local *l, size_t n, struct sf_merge_result *out)
 {
     sf_mutex_lock(&l->number_lock);
@@ -177,7 +177,7 @@ static void flush_take_numbers(struct sf_local *l, size_t n, struct sf_merge_res
     sf_mutex_unlock(&l->number_lock);
 }
 
-/* Blocks of the rows or parts, then of the profiles: siblings with consecutive numbers. */
+/* Writes the blocks of rows or parts, then those of profiles: siblings with consecutive numbers. */
 static enum sf_err write_blocks(struct flush *f, struct sf_why *why)
 {
     struct sf_local *l = f->l;
@@ -207,7 +207,7 @@ static enum sf_err write_blocks(struct flush *f, struct sf_why *why)
     return err;
 }
 
-/* What there is, and which way it goes: rows straight into a block when no part is among it. The
+/* Collects the rows and decides how to write them: directly into a block if there are no parts. The
  * parts are borrowed from the snapshot. */
 static enum sf_err flush_find_rows(struct flush *f, struct sf_snapshot **io_snapshot,
                                    struct sf_why *why)
@@ -272,7 +272,7 @@ static enum sf_err flush_locked(struct sf_local *l, uint64_t gen, uint64_t lsn, 
 
     if (!err)
         err = flush_found(&f, why);
-    sf_rows_flush_end(&f.rows, false); /* unless they are shown already */
+    sf_rows_flush_end(&f.rows, false); /* without effect if they were published */
     sf_profile_flush_done(&f.plan);
     sf_merge_result_done(&f.merged);
     sf_heap_free(f.parts);
@@ -320,7 +320,7 @@ enum sf_err sf_flush_replayed(struct sf_local *l, uint64_t lsn, struct sf_why *w
     size_t n_dups;
     enum sf_err err;
     sf_mutex_lock(&l->flush_lock);
-    gen = l->gen++; /* no other code is here yet */
+    gen = l->gen++; /* no other thread runs yet */
     if (!sf_profile_flush_switch(l, l->gen, lsn)) {
         sf_mutex_unlock(&l->flush_lock);
         return sf_fail(why, SF_ERR_NOMEM, "flush: no memory for fresh profiles");
@@ -343,7 +343,7 @@ bool sf_flush_rows_are_due(const struct sf_local *l)
            parts + sf_budget_used(&l->budget, SF_LINE_MEMTABLES) >= l->tune.flush_rows_len;
 }
 
-/* Has enough come together? */
+/* Is there enough data for a flush? */
 static bool flush_is_due(struct sf_local *l)
 {
     if (sf_flush_profiles_are_due(l))

@@ -5,8 +5,8 @@
 #include "base/heap.h"
 #include "base/limits.h"
 
-/* Reserved, not touched: a batch always fits whole behind what is there, so that a memtable is cut
- * only between batches. */
+/* Reserved address space: one more batch always fits, so that a memtable is cut only between
+ * batches. */
 enum { ROWS_CAP = (1 << 20) + (1 << 16), DATA_CAP = 256 << 20, MAX_SPARE = 2 };
 
 struct sf_memtable_body *sf_memtable_body_new(void)
@@ -134,16 +134,15 @@ bool sf_memtable_has_hidden(struct sf_memtable *m, uint64_t n_cuts)
 {
     bool has;
     sf_mutex_lock(&m->lock);
-    has = m->n_cuts < n_cuts && m->active->rows.n_rows > 0; /* the next one */
+    has = m->n_cuts < n_cuts && m->active->rows.n_rows > 0; /* the active body is the next */
     for (const struct sf_memtable_body *b = m->cut; b && !has; b = b->next)
         has = b->cut_number <= n_cuts && !b->part;
     sf_mutex_unlock(&m->lock);
     return has;
 }
 
-/* Out of the list and empty. Releases it when its memory is not needed any more. The caller holds
- * the lock.
- */
+/* Removes the body from the list and empties it. Returns it if its memory should be freed. The
+ * caller holds the lock. */
 static struct sf_memtable_body *retire(struct sf_memtable *m, struct sf_memtable_body *body)
 {
     struct sf_memtable_body **at;
@@ -170,7 +169,7 @@ static struct sf_memtable_body *retire(struct sf_memtable *m, struct sf_memtable
 void sf_memtable_sealed(struct sf_memtable *m, struct sf_memtable_body *body, struct sf_run *part)
 {
     sf_mutex_lock(&m->lock);
-    if (body->is_flushing) { /* the flush releases both */
+    if (body->is_flushing) { /* the flush will release both */
         body->part = part;
         body->is_busy = false;
         body = NULL;
@@ -248,7 +247,7 @@ void sf_memtable_not_flushed(struct sf_memtable *m, struct sf_memtable_body *bod
 {
     sf_mutex_lock(&m->lock);
     body->is_flushing = false;
-    body = body->part ? retire(m, body) : NULL; /* its part stays */
+    body = body->part ? retire(m, body) : NULL; /* its part remains */
     sf_mutex_unlock(&m->lock);
     sf_memtable_body_free(body);
 }

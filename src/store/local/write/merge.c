@@ -1,18 +1,21 @@
-/* Two passes. The first reads only ids and times of all inputs and notes 40 bytes per piece (the
- * rows of one trace in one granule that fall into one window). Sorted by window, tenant and hash,
- * pieces of a trace meet and learn its first start; sorted again by that start they are in output
- * order, and the outputs can be counted, which every header needs to know before the first byte.
+/* merge.c - merges runs of spans in two passes.
  *
- * A granule of which every trace is whole (no other input has rows of it, none is hidden, all are
- * of one window) becomes one piece: it is carried over as it is stored. When traces arrive within a
- * flush, as nearly all do, that is nearly every granule. They come between the chunks of the second
- * pass, about in the order of time.
+ * The first pass reads only ids and times of all inputs and notes 40 bytes per piece (the rows of
+ * one trace in one granule that fall into one window). Sorted by window, tenant and hash, the
+ * pieces of a trace are adjacent and get its first start; sorted again by that start they are in
+ * output order, and the rows of each output can be counted, which its header needs before the first
+ * byte is written.
  *
- * The second pass walks the other pieces in chunks of some ten thousand rows. For each chunk every
- * granule that holds a piece is decoded once and the rows wanted are copied into a rowset, which is
- * then written like a memtable. Memory is one decoded granule and one rowset, however wide the
- * inputs overlap; the price is that a granule is decoded once per chunk that needs it: once or
- * twice when blocks follow each other in time, more often for the parts of a flush, which overlap.
+ * A granule of which every trace is complete (no other input has rows of it, none is hidden, all
+ * are in one window) becomes one piece: it is copied as it is stored. If traces arrive within one
+ * flush, as nearly all do, that applies to nearly every granule. These granules are written between
+ * the chunks of the second pass, approximately by time.
+ *
+ * The second pass processes the other pieces in chunks of some ten thousand rows. For each chunk
+ * every granule that has a piece is decoded once, and the rows needed are copied into a rowset,
+ * which is then written like a memtable. Memory is one decoded granule and one rowset, however much
+ * the inputs overlap. In return, a granule is decoded once per chunk that needs it: once or twice
+ * when blocks follow each other in time, more often for the parts of a flush, which overlap.
  *
  * Two traces whose 64-bit hashes collide only end up in the same chunk: the rowset compares ids. */
 #include "store/local/write/merge.h"
@@ -33,32 +36,32 @@
 #include "store/local/write/block_file.h"
 
 enum {
-    ARENA_CAP = 1 << 30, /* address space, not memory */
+    ARENA_CAP = 1 << 30, /* reserved address space */
     MAX_INPUTS = UINT16_MAX,
-    FIRST_ROWS = 30000, /* of the first chunk: what a row takes is not known yet */
+    FIRST_ROWS = 30000, /* of the first chunk: the size of rows is not known yet */
 };
 static const int64_t DUP_LIFE_NS = 600 * SF_NS_PER_S;
 
 struct piece {
     uint64_t hash;
-    int64_t first_ns; /* of the piece, then of the trace */
+    int64_t first_ns; /* first start of the piece, then of the trace */
     int32_t window;
     uint32_t tenant;
     uint32_t granule;
     uint16_t input, row, n, n_visible;
-    bool is_whole; /* all traces of the granule, which is carried over */
+    bool is_whole; /* stands for all traces of the granule, which is copied */
 };
 
 struct granule { /* of an input */
     bool can_carry;
     int32_t window;
-    uint32_t n_alone; /* of its traces, those that lie nowhere else */
+    uint32_t n_alone; /* number of traces that are in no other granule */
     size_t piece_plus_1;
 };
 
 struct output {
     size_t first, n; /* pieces */
-    size_t n_whole;  /* of them; they are the last */
+    size_t n_whole;  /* number of whole granules, which are the last pieces */
     uint64_t n_rows;
     int32_t window;
     uint32_t tenant; /* 0: several */
@@ -69,9 +72,9 @@ struct work {
     const struct sf_merge *m;
     const struct sf_span_block_reader **readers;
     size_t n_entered;
-    uint32_t **res_maps, **scope_maps; /* per input: block code to place in the rowset */
+    uint32_t **res_maps, **scope_maps; /* by input: block code to index in the rowset */
     struct granule **granules;         /* per input */
-    struct sf_block_codes *codes;      /* per input: block code to that of the output */
+    struct sf_block_codes *codes;      /* by input: block code to code of the output */
     bool can_carry;
     struct piece *pieces;
     size_t n_pieces, pieces_cap;
@@ -80,12 +83,12 @@ struct work {
     struct sf_arena granule, scratch;
     struct sf_rowset rows;
     uint32_t chunk_rows;
-    size_t rows_max; /* bytes that the rowset may hold */
+    size_t rows_max; /* most bytes of the rowset */
     size_t counted_len;
     struct sf_merge_result done;
 };
 
-/* A row's end as retention sees it: the run has the limit up to which end times are accepted. */
+/* A row's end for retention; the run has the limit up to which end times are accepted. */
 static int64_t index_end(const struct sf_run *r, uint64_t end_ns, int64_t index_ns)
 {
     int64_t end = end_ns > (uint64_t)INT64_MAX ? INT64_MAX : (int64_t)end_ns;
@@ -111,8 +114,7 @@ static void merge_count_memory(struct work *w)
     w->counted_len = len;
 }
 
-/* Room for what one more input is likely to need, and no more: pieces are the largest thing held.
- */
+/* Reserves memory for the estimated pieces of one more input: pieces are the largest data held. */
 static enum sf_err reserve_pieces(struct work *w, uint64_t n, struct sf_why *why)
 {
     size_t cap = w->n_pieces + (size_t)n;
@@ -127,7 +129,7 @@ static enum sf_err reserve_pieces(struct work *w, uint64_t n, struct sf_why *why
     return SF_OK;
 }
 
-/* Empties without giving memory back to the kernel: the next granule needs it at once. */
+/* Empties the arena but keeps its memory for the next granule. */
 static void rewind_arena(struct sf_arena *a)
 {
     a->at = 0;
@@ -168,7 +170,7 @@ static bool is_hidden(const struct work *w, const struct sf_run *run,
                               rows->resources[rows->resource[i]].service, rows->start_ns[i]);
 }
 
-/* Rows of the slice in one window; `p->window` says which. */
+/* Computes start, rows and size of the slice's rows in window `p->window`. */
 static void merge_measure(struct work *w, const struct slice *s, struct piece *p)
 {
     p->first_ns = INT64_MAX;
@@ -320,7 +322,7 @@ static int merge_by_source(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Rows that are encoded again first. */
+/* Sorts pieces that are decoded before whole granules. */
 static int by_way(const void *a, const void *b)
 {
     const struct piece *x = a, *y = b;
@@ -341,7 +343,7 @@ static void merge_note_alone(struct work *w, const struct piece *p)
     g->n_alone++;
 }
 
-/* One piece for each granule that is carried over. */
+/* Makes one piece for each granule that is copied. */
 static void join_granules(struct work *w)
 {
     size_t n = 0;
@@ -479,9 +481,9 @@ static void forget_places(struct work *w, uint16_t input)
     memset(w->scope_maps[input], 0xff, n * sizeof(uint32_t));
 }
 
-/* Copies the rows of pieces [first, first + n) into the rowset, granule by granule, until they do
- * not fit: then not all of them are there. Re-orders the pieces: the next stage reads forward only.
- */
+/* Copies the rows of pieces [first, first + n) into the rowset, granule by granule, until it is
+ * full: then not all of them are copied. Reorders the pieces: the next stage reads them
+ * sequentially. */
 static enum sf_err merge_gather(struct work *w, size_t first, size_t n, bool *out_fits,
                                 struct sf_why *why)
 {
@@ -513,8 +515,8 @@ static enum sf_err merge_gather(struct work *w, size_t first, size_t n, bool *ou
     return err;
 }
 
-/* How many pieces from `at` make the next chunk: whole traces, or a cut of one that alone is too
- * large to be held (then its repeats in different cuts are not seen as such). */
+/* How many pieces from `at` make the next chunk: whole traces, or a part of one that alone is too
+ * large (then duplicate spans in different parts are not detected). */
 static size_t merge_next_chunk(const struct work *w, size_t at, size_t end)
 {
     uint64_t n_rows = 0;
@@ -535,8 +537,8 @@ static size_t merge_next_chunk(const struct work *w, size_t at, size_t end)
     return (last_whole > at ? last_whole : to) - at;
 }
 
-/* How many pieces come next. What is left of a trace that the chunk before was cut in (`rest`)
- * comes alone, so that it stays the newest one. */
+/* How many pieces come next. The rest of a trace that was split by the previous chunk (`rest`) is a
+ * chunk of its own, so that it stays the newest one. */
 static size_t choose_chunk(const struct work *w, size_t at, size_t end, const struct piece *rest)
 {
     size_t n = merge_next_chunk(w, at, end), same = 0;
@@ -545,7 +547,7 @@ static size_t choose_chunk(const struct work *w, size_t at, size_t end, const st
     return same ? same : n;
 }
 
-/* At most `n` pieces from `at`: whole traces, unless the first one alone is more. */
+/* At most `n` pieces from `at`: whole traces, unless the first one alone has more. */
 static size_t shorten(const struct work *w, size_t at, size_t n)
 {
     size_t whole = n;
@@ -554,8 +556,8 @@ static size_t shorten(const struct work *w, size_t at, size_t n)
     return whole ? whole : n;
 }
 
-/* Gathers the next chunk, a smaller one when it is more than the line allows: one piece always is
- * taken. Says how many pieces that was, and the last of them. */
+/* Gathers the next chunk, or a smaller one if it exceeds the budget line; at least one piece.
+ * Returns the number of pieces, and the last of them. */
 static enum sf_err merge_gather_chunk(struct work *w, size_t at, size_t end,
                                       const struct piece *rest, size_t *out_n,
                                       struct piece *out_last, struct sf_why *why)
@@ -574,7 +576,7 @@ static enum sf_err merge_gather_chunk(struct work *w, size_t at, size_t end,
     }
 }
 
-/* Holds the next chunk to the line. */
+/* Adapts the size of the next chunk to the budget line. */
 static void adapt_chunk(struct work *w)
 {
     size_t per_row, fits;
@@ -585,7 +587,7 @@ static void adapt_chunk(struct work *w)
     w->chunk_rows = fits < 64 ? 64 : fits > 200000 ? 200000 : (uint32_t)fits;
 }
 
-/* Codes of this input in the output that is being written; NULL: no memory. */
+/* Codes of this input in the current output; NULL: no memory. */
 static struct sf_block_codes *codes_of(struct work *w, uint16_t input)
 {
     struct sf_block_codes *c = &w->codes[input];
@@ -640,7 +642,7 @@ static enum sf_err write_rows(struct work *w, const struct output *o,
     enum sf_err err = SF_OK;
     size_t at = o->first, end = o->first + o->n - o->n_whole;
     size_t whole = end, whole_end = o->first + o->n;
-    struct piece rest = {0}; /* the trace that the chunk before was cut in */
+    struct piece rest = {0}; /* the trace that the previous chunk split */
     bool is_cut = false;
 
     forget_codes(w);
@@ -673,7 +675,7 @@ static enum sf_err write_rows(struct work *w, const struct output *o,
     return err;
 }
 
-struct filling { /* the rows of one output on their way into its file */
+struct filling { /* writes the rows of one output to its file */
     struct work *w;
     const struct output *o;
 };
@@ -718,7 +720,7 @@ static enum sf_err merge_write_output(struct work *w, size_t number, uint64_t fi
     return err;
 }
 
-/* Request hashes of inputs young enough to matter move on with the rows. */
+/* Request hashes of recent inputs are copied to the output. */
 static enum sf_err merge_collect_dups(const struct work *w, uint64_t **out, size_t *out_n,
                                       struct sf_why *why)
 {
@@ -878,7 +880,7 @@ size_t sf_merge_take(struct sf_local *l, struct sf_run *const *inputs, size_t n)
     while (taken < n) {
         const struct sf_span_block_reader *reader;
         if (sf_run_enter(inputs[taken], SF_TABLES_NONE, &reader, NULL))
-            break; /* the merge will say why */
+            break; /* the merge will report the error */
         n_pieces += sf_span_block_reader_info(reader)->n_traces;
         sf_run_leave(inputs[taken]);
         if (taken && n_pieces > max)

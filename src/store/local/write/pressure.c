@@ -43,7 +43,7 @@ static enum sf_pressure inspect_disk(struct sf_local *l, char *reason, size_t le
     sf_mutex_lock(&l->rule_lock);
     min_len = l->retention.min_free_len;
     sf_mutex_unlock(&l->rule_lock);
-    if (min_len == 0) /* a small disk keeps a twentieth free, a large one 2 GB or more */
+    if (min_len == 0) /* a small disk must keep a twentieth free, a large one at least 2 GB */
         min_len = all_len / 20 > MIN_FREE_LEN ? all_len / 20 : MIN_FREE_LEN;
     level = sf_pressure_of_free(free_len, min_len);
     if (level == SF_PRESSURE_REFUSE)
@@ -73,7 +73,7 @@ void sf_pressure_update(struct sf_local *l)
 
     atomic_store(&l->is_disk_full, is_short);
     if (!is_short && atomic_load(&l->is_flush_failing))
-        return; /* its own sentence stays */
+        return; /* that state has its own message */
     blocks = sf_pressure_of_blocks(n_level0, l->tune.slow_blocks, l->tune.refuse_blocks);
     if (!is_short && blocks == SF_PRESSURE_REFUSE)
         snprintf(reason, sizeof(reason), "compaction is behind: %u blocks wait", n_level0);
@@ -81,7 +81,7 @@ void sf_pressure_update(struct sf_local *l)
     atomic_store(&l->pressure, level);
     pressure_say(l, reason);
     if (is_short)
-        sf_local_wake_compact(l); /* retention by size may help */
+        sf_local_wake_compact(l); /* retention by size may free space */
 }
 
 void sf_pressure_flushed(struct sf_local *l, enum sf_err err, const struct sf_why *why)
@@ -105,22 +105,21 @@ void sf_pressure_compacted(struct sf_local *l, enum sf_err err, const struct sf_
     bool was_failing;
     char reason[160] = "";
     if (err == SF_ERR_BUSY || err == SF_ERR_CANCELLED)
-        return; /* these heal themselves */
+        return; /* these errors are temporary */
     if (err)
         snprintf(reason, sizeof(reason), "blocks cannot be merged or removed: %.110s", why->text);
     sf_mutex_lock(&l->state_lock);
     was_failing = l->merge_reason[0] != 0;
     memcpy(l->merge_reason, reason, sizeof(reason));
     sf_mutex_unlock(&l->state_lock);
-    if (err && !was_failing) /* the same fault again is not news */
+    if (err && !was_failing) /* a repeated fault is not reported again */
         sf_local_notice(l, "store: %s", reason);
     else if (!err && was_failing)
         sf_local_notice(l, "store: blocks can be merged and removed again");
 }
 
-/* Of the lines that fill between two examines the disk. Profiles have a line of their own, which is
- * no reason to refuse spans. Requests wait for the log's queue as they do for the memory of rows.
- */
+/* Memory lines that fill up between two checks of the disk. Profiles have their own line, which is
+ * no reason to refuse spans. A full queue of the log counts like full memory of rows. */
 static enum sf_pressure inspect_memory(const struct sf_local *l, const struct sf_wal_stats *wal)
 {
     const struct sf_budget *b = &l->budget;

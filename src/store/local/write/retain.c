@@ -1,8 +1,10 @@
-/* Retention has its own clock. It follows the wall clock as long as that is at most an hour ahead
- * of where monotonic time says it should be, never goes back, and stops when the wall clock is
- * further ahead: a jump, or a long time switched off, and the two cannot be distinguished. It
+/* retain.c - deletes by age and size, with a clock that is protected against jumps.
+ *
+ * Retention has its own clock. It follows the wall clock as long as that is at most an hour ahead
+ * of where monotonic time says it should be, and never goes back. It stops when the wall clock is
+ * further ahead: that may be a jump or a long time switched off, which cannot be distinguished. It
  * continues when the clock returns, when the operator sets the rule again, or when for an hour the
- * spans that came in agreed with the wall clock. */
+ * times of incoming spans agreed with the wall clock. */
 #include "store/local/write/retain.h"
 
 #include <inttypes.h>
@@ -21,7 +23,7 @@
 static const int64_t AHEAD_NS = SF_NS_PER_HOUR, SAVE_NS = SF_NS_PER_MIN,
                      BESIDE_NS = 10 * SF_NS_PER_S;
 
-/* With rule_lock held. */
+/* Call with rule_lock held. */
 static void trust_wall(struct sf_local *l, int64_t wall_ns, int64_t mono_ns)
 {
     if (wall_ns > l->now_ns)
@@ -31,12 +33,12 @@ static void trust_wall(struct sf_local *l, int64_t wall_ns, int64_t mono_ns)
     l->agree_ns = 0;
 }
 
-/* Do incoming spans say the same as the wall clock? */
+/* Have the times of incoming spans agreed with the wall clock for an hour? */
 static bool spans_agree_for_an_hour(struct sf_local *l, int64_t wall_ns, int64_t mono_ns)
 {
     int64_t start_ns = atomic_exchange(&l->last_start_ns, 0);
     if (start_ns == 0)
-        return false; /* no rule applies */
+        return false; /* no span came */
     if (start_ns < wall_ns - AHEAD_NS || start_ns > wall_ns + AHEAD_NS) {
         l->agree_ns = 0;
         return false;
@@ -46,8 +48,8 @@ static bool spans_agree_for_an_hour(struct sf_local *l, int64_t wall_ns, int64_t
     return mono_ns - l->agree_ns >= SF_NS_PER_HOUR;
 }
 
-/* With rule_lock held. True: `*out_now` may be used to remove by age. `*out_ahead_ns` is what the
- * operator should know: how far the wall clock has just been found ahead; 0: nothing is new. */
+/* Call with rule_lock held. True: `*out_now` may be used to delete by age. `*out_ahead_ns`: how far
+ * the wall clock was just found ahead, for the operator; 0: no change. */
 static bool move_clock(struct sf_local *l, int64_t *out_now, int64_t *out_ahead_ns)
 {
     int64_t wall_ns = sf_local_wall_ns(l), mono_ns = sf_local_mono_ns(l);
@@ -69,7 +71,7 @@ static bool move_clock(struct sf_local *l, int64_t *out_now, int64_t *out_ahead_
     return !l->is_clock_ahead;
 }
 
-/* Follows the wall clock and writes down from time to time where it is. */
+/* Follows the wall clock and stores it in the catalogue from time to time. */
 static enum sf_err keep_clock(struct sf_local *l, struct sf_retention *rule, bool *out_may_age,
                               int64_t *out_now, struct sf_why *why)
 {
@@ -114,7 +116,7 @@ static enum sf_err trim_beside(struct sf_local *l, int64_t before_ns, uint64_t n
     return b->trim ? b->trim(b->arg, before_ns, need_len, &l->beside, why) : SF_OK;
 }
 
-/* Reading the folder again costs a call for each file: now and then is enough. */
+/* Reading the folder costs a system call per file, so it is done rarely. */
 static enum sf_err age_beside(struct sf_local *l, const struct sf_retention *rule, bool may_age,
                               int64_t now_ns, struct sf_why *why)
 {
@@ -129,7 +131,7 @@ static enum sf_err age_beside(struct sf_local *l, const struct sf_retention *rul
     return err;
 }
 
-/* Over the size, the oldest goes first, whether a block or a file beside them. */
+/* Over the size limit, the oldest data is deleted first, blocks or files beside them. */
 static enum sf_err shrink_beside(struct sf_local *l, int64_t before_ns, uint64_t max_len,
                                  uint64_t *len, struct sf_why *why)
 {
@@ -141,7 +143,7 @@ static enum sf_err shrink_beside(struct sf_local *l, int64_t before_ns, uint64_t
     if (!err)
         *len = *len - was_len + l->beside.len;
     else
-        l->beside.oldest_ns = INT64_MAX; /* not again in this pass: blocks have to make the space */
+        l->beside.oldest_ns = INT64_MAX; /* not again in this pass: delete blocks instead */
     if (err)
         l->beside_mono_ns = 0;
     return err;
@@ -149,7 +151,7 @@ static enum sf_err shrink_beside(struct sf_local *l, int64_t before_ns, uint64_t
 
 /* ---- blocks ---- */
 
-/* The blocks, oldest first: how many of them have to go? */
+/* How many of the blocks, oldest first, must be deleted? */
 static size_t count_expired(struct sf_local *l, struct sf_run **blocks, size_t n,
                             const struct sf_retention *rule, struct sf_tenant_rules *tenants,
                             bool may_age, int64_t now_ns, enum sf_err *beside, struct sf_why *why)
@@ -174,7 +176,7 @@ static size_t count_expired(struct sf_local *l, struct sf_run **blocks, size_t n
             continue;
         len -= run->row.len;
         sf_tenant_rules_remove(tenants, run);
-        blocks[i] = blocks[n_out]; /* what goes comes to the front; the rest is not examined */
+        blocks[i] = blocks[n_out]; /* blocks to delete are moved to the front */
         blocks[n_out++] = run;
     }
     err = shrink_beside(l, INT64_MAX, rule->max_len, &len, why);
@@ -195,7 +197,7 @@ enum sf_err sf_retain_work(struct sf_local *l, struct sf_why *why)
 
     if (err)
         return err;
-    beside = age_beside(l, &rule, may_age, now_ns, why); /* blocks go all the same */
+    beside = age_beside(l, &rule, may_age, now_ns, why); /* blocks are deleted even if this fails */
     s = sf_snapshot_take(&l->snapshots);
     profiles = sf_snapshot_take(&l->prof_snapshots);
     blocks = sf_heap_new_n(s->n + profiles->n + 1, sizeof(struct sf_run *));

@@ -6,8 +6,8 @@
 #include "store/local/write/block_file.h"
 
 enum {
-    SCRATCH_CAP = 1 << 30, /* address space */
-    ORDER_LEN = 48,        /* what a row takes while rows are ordered, about */
+    SCRATCH_CAP = 1 << 30, /* reserved address space */
+    ORDER_LEN = 48,        /* memory per row while rows are sorted, about */
 };
 
 static enum sf_err rows_flush_add_body(struct sf_rows_flush *f, struct sf_memtable *m,
@@ -63,7 +63,7 @@ bool sf_rows_flush_is_one_block(const struct sf_local *l, const struct sf_rows_f
     day = sf_local_day_of(f->list[0].body->rows.first_index_ns);
     for (size_t i = 0; i < f->n; i++) {
         const struct sf_rowset *rows = &f->list[i].body->rows;
-        /* No start is behind the last end. */
+        /* No row starts after the last end. */
         if (sf_local_day_of(rows->first_index_ns) != day || sf_local_day_of(rows->last_ns) != day)
             return false;
     }

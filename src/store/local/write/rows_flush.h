@@ -1,8 +1,8 @@
-/* rows_flush.h - memtables become one level-0 block, without being parts in between.
+/* rows_flush.h - writes memtables to one level-0 block, without making parts.
  *
- * Parts exist for searches. Without searches, encoding rows into one and decoding it again
- * for the block would be most of what a span costs after it is durable. The rows stay findable, and
- * may be sealed by a search meanwhile: then the part is removed with them. One flush at a time. */
+ * Parts exist for searches. Without searches, encoding rows into a part and decoding it again for
+ * the block would be most of the cost of a span after it is durable. The rows can still be found,
+ * and a search may seal them meanwhile: then the part is removed with them. One flush at a time. */
 #pragma once
 #include "store/local/write/merge.h"
 
@@ -17,14 +17,14 @@ struct sf_rows_flush {
 /* Claims all rows of generations up to `gen`. NOMEM claims none. */
 enum sf_err sf_rows_flush_take(struct sf_local *l, uint64_t gen, struct sf_rows_flush *out,
                                struct sf_why *why);
-/* Do they make one block? Else they have to be sealed, and the parts merged. */
+/* Do they make one block? Otherwise they have to be sealed, and the parts merged. */
 bool sf_rows_flush_is_one_block(const struct sf_local *l, const struct sf_rows_flush *f);
-/* The block of a flush as sf_merge_run() would make it, of the rows instead of `m->inputs`. */
+/* Writes the block of a flush as sf_merge_run() would, from the rows instead of `m->inputs`. */
 enum sf_err sf_rows_flush_write(struct sf_local *l, const struct sf_rows_flush *f,
                                 const struct sf_merge *m, struct sf_merge_result *out,
                                 struct sf_why *why);
-/* The block is committed: the rows are no longer sealed, and `parts` gets those that were sealed
- * (as many as there were bodies at most). Show the block, then call sf_rows_flush_end(). */
+/* The block is committed: the rows cannot be sealed any more, and `parts` gets those that were
+ * sealed (at most one per body). Publish the block, then call sf_rows_flush_end(). */
 size_t sf_rows_flush_hold(struct sf_rows_flush *f, struct sf_run **parts);
-/* Releases the rows: for ever if their block is committed. Twice is fine. */
+/* Releases the rows: for ever if their block is committed. May be called twice. */
 void sf_rows_flush_end(struct sf_rows_flush *f, bool is_shown);

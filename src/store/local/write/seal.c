@@ -5,7 +5,7 @@
 #include "os/clock.h"
 #include "store/local/read/granules.h"
 
-enum { SCRATCH_CAP = 1 << 30 }; /* address space */
+enum { SCRATCH_CAP = 1 << 30 }; /* reserved address space */
 static const int64_t READERS_STAY_NS = 10 * SF_NS_PER_S;
 
 enum sf_err sf_seal_rows(struct sf_local *l, const struct sf_rowset *rows, uint64_t gen,
@@ -54,7 +54,7 @@ enum sf_err sf_seal_body(struct sf_local *l, struct sf_memtable *m, struct sf_me
     if (err)
         sf_memtable_not_sealed(m, body);
     else
-        sf_memtable_sealed(m, body, part); /* only now: the rows were always somewhere */
+        sf_memtable_sealed(m, body, part); /* only now, so that readers always find the rows */
     return err;
 }
 
@@ -67,7 +67,8 @@ static bool seal_is_due(struct sf_memtable *m, int64_t now_ns, int64_t age_ns)
     return is;
 }
 
-/* Bodies that were cut but not sealed: for lack of memory, or because there were no searches. */
+/* Seals bodies that were cut but not sealed: for lack of memory, or because there were no
+ * searches. */
 static enum sf_err seal_left(struct sf_local *l, struct sf_memtable *m, struct sf_why *why)
 {
     struct sf_memtable_body *body;
@@ -97,14 +98,14 @@ enum sf_err sf_seal_all(struct sf_local *l, int64_t age_ns, struct sf_why *why)
     return err;
 }
 
-/* The first `n_cuts` bodies of a memtable may be in the hands of a writer that filled one, or of a
- * flush: what they hold is shown when those are done, or left for us. */
+/* Some of the first `n_cuts` bodies of a memtable may be in use by a writer that filled one, or by
+ * a flush: waits until these have published them or given them back. */
 static enum sf_err wait_for_others(struct sf_local *l, struct sf_memtable *m, uint64_t n_cuts,
                                    struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     while (!err && sf_memtable_has_hidden(m, n_cuts) && !atomic_load(&l->is_stopping)) {
-        sf_clock_sleep_ms(1); /* not under the gate: they may need it */
+        sf_clock_sleep_ms(1); /* without holding the gate, which they may need */
         sf_rwlock_share(&l->gate);
         err = seal_left(l, m, why);
         sf_rwlock_release(&l->gate);
@@ -112,7 +113,7 @@ static enum sf_err wait_for_others(struct sf_local *l, struct sf_memtable *m, ui
     return err;
 }
 
-/* All rows that are there now are in the snapshot afterwards. */
+/* Afterwards, all current rows are in the snapshot. */
 static enum sf_err show_all(struct sf_local *l, struct sf_why *why)
 {
     enum sf_err err = sf_seal_all(l, 0, why);
@@ -152,14 +153,14 @@ enum sf_err sf_seal_for_reader(struct sf_local *l, const struct sf_query_ctx *q,
 {
     atomic_store_explicit(&l->read_mono_ns, sf_local_mono_ns(l), memory_order_relaxed);
     if (q->begun_ns && q->begun_ns < atomic_load(&l->shown_mono_ns))
-        return SF_OK; /* another read of the same request had it done */
+        return SF_OK; /* another read of the same request has done it */
     if (!any_is_hidden(l))
         return SF_OK;
     return l->seal_thread.is_running ? ask_thread(l, q, why) : show_all(l, why);
 }
 
-/* One seal for all requests within the gap: many small parts would slow down every search.
- * The caller holds the lock. */
+/* One seal serves all requests within the gap: many small parts would slow down every search. The
+ * caller holds the lock. */
 static bool waits_for_more(struct sf_local *l)
 {
     int64_t next_ns = atomic_load(&l->shown_mono_ns) + l->tune.seal_gap_ns;

@@ -11,11 +11,11 @@
 #include "store/local/keep/pins.h"
 #include "store/local/write/compact.h"
 
-#define LOOK_NS   (60 * SF_NS_PER_S) /* all blocks are examined so often, and when rules change */
-#define ARENA_CAP ((size_t)1 << 30)  /* address space; only what is used counts */
+#define LOOK_NS   (60 * SF_NS_PER_S) /* how often all blocks are examined; also when rules change */
+#define ARENA_CAP ((size_t)1 << 30)  /* reserved; only used pages count */
 enum { MOST_AT_ONCE = 16 };
 
-struct part { /* of a block: what one service has of it */
+struct part { /* the share of one service in a block */
     struct sf_run *run;
     sf_str service;
     struct sf_tenant_rule rule;
@@ -40,7 +40,8 @@ static enum sf_err service_rules_add(struct pass *k, struct sf_run *run, sf_str 
 {
     struct sf_tenant_rule rule = {0};
     struct part *last = k->n ? &k->list[k->n - 1] : NULL;
-    if (last && last->run == run && sf_str_eq(last->service, service)) { /* its next operation */
+    /* Another operation of the same service. */
+    if (last && last->run == run && sf_str_eq(last->service, service)) {
         last->n_rows += n_rows;
         return SF_OK;
     }
@@ -227,7 +228,7 @@ enum sf_err sf_service_rules_work(struct sf_local *l, struct sf_why *why)
     if (!err)
         err = service_rules_work(&k, &n_done, why);
     sf_heap_free(k.pins);
-    if (!err && n_done < MOST_AT_ONCE) { /* else there may be more */
+    if (!err && n_done < MOST_AT_ONCE) { /* otherwise there may be more to do */
         l->service_version = version;
         l->service_mono_ns = mono_ns;
     } else if (!err) {

@@ -1,10 +1,10 @@
-/* service_rules.h - services whose data goes sooner than that of their tenant: by age, or because
- * they take too much space.
+/* service_rules.h - services whose data is deleted earlier than that of their tenant: by age, or
+ * because they take too much space.
  *
- * A block of one tenant holds several services. One that is past the age of a service is rewritten
- * without it; so is, from the oldest on, what is beyond the space of a service, whose part of a
- * block is its share of the rows. A block in whose time a pinned trace began waits until the pin
- * ends. Blocks of several tenants (level 0) wait until they are merged. */
+ * A block of one tenant contains several services. If it is past the age of a service, it is
+ * rewritten without it; likewise the oldest data beyond the size limit of a service, whose part of
+ * a block is estimated by its share of the rows. A block in whose time a pinned trace began is kept
+ * until the pin ends. Blocks of several tenants (level 0) are processed after they are merged. */
 #pragma once
 #include "store/local/engine.h"
 

@@ -5,7 +5,7 @@
 #include "base/heap.h"
 #include "store/local/write/merge.h"
 
-/* With the lock held. */
+/* Call with the lock held. */
 static bool uncommitted_make_room(struct sf_uncommitted *d, size_t n)
 {
     char(*more)[64];
@@ -31,7 +31,7 @@ void sf_uncommitted_keep(struct sf_local *l, struct sf_merge_result *m)
     sf_merge_result_done(m);
 }
 
-/* Any commit does; the clock of retention may be written as often as one likes. */
+/* Any commit will do; retention's clock may be written at any time. */
 static enum sf_err commit_something(struct sf_local *l, struct sf_why *why)
 {
     int64_t now_ns;
@@ -49,7 +49,8 @@ enum sf_err sf_uncommitted_settle(struct sf_local *l, struct sf_why *why)
     if (d->n)
         err = commit_something(l, why);
     for (; !err && d->n; d->n--)
-        (void)sf_dir_unlink(l->dir, d->paths[d->n - 1], NULL); /* else the next start moves it */
+        /* If it fails, the next start moves the file away. */
+        (void)sf_dir_unlink(l->dir, d->paths[d->n - 1], NULL);
     sf_mutex_unlock(&d->lock);
     return err;
 }
