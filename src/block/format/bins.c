@@ -1,7 +1,7 @@
-/* bins.c - encodes numbers as bins. To encode: sort a copy, find candidate cuts, choose bins by
+/* bins.c - encodes numbers as bins. Encoding: sort a copy, find candidate cuts, choose bins by
  * dynamic programming on their estimated size, then code the sequence of bins with a tabled
- * asymmetric numeral system and write offsets as plain bits. Decoding validates the table first, so
- * every state leads to a valid one. */
+ * asymmetric numeral system (tANS) and write offsets as plain bits. Decoding validates the table
+ * first, so every state leads to a valid one. */
 #include "block/format/bins.h"
 
 #include <math.h>
@@ -10,9 +10,9 @@
 #include "block/format/planes.h"
 
 enum {
-    CHUNKS = 64,           /* the list of cuts is about so long: finer ones gain nothing */
-    CUTS_MAX = 3 * CHUNKS, /* those of chunks, and around numbers that are often */
-    HEAD_BITS = 36,        /* what a bin costs in the head, about */
+    CHUNKS = 64,           /* approximate number of cuts: more would gain nothing */
+    CUTS_MAX = 3 * CHUNKS, /* cuts of chunks, and around frequent numbers */
+    HEAD_BITS = 36,        /* size of a bin in the head, about */
     STATES = 1 << SF_BINS_LOG_MAX,
 };
 
@@ -30,7 +30,7 @@ static unsigned bins_bits_of(uint64_t v)
 
 /* ---- where to cut ---- */
 
-/* Digit by digit, as many as the largest has; few numbers in small ones. */
+/* Radix sort, with as many digits as the largest number has; few numbers use small digits. */
 static const uint64_t *bins_sort(struct sf_bins_work *w, uint32_t n)
 {
     uint64_t *from = w->sorted[0], *to = w->sorted[1], largest = 0;
@@ -55,15 +55,16 @@ static const uint64_t *bins_sort(struct sf_bins_work *w, uint32_t n)
     return from;
 }
 
-/* Strangers are among the smallest and the largest: there cuts lie closer, at 1, 2, 4 and so on. */
+/* Outliers are among the smallest and the largest numbers: there, cuts are closer, at 1, 2, 4 and
+ * so on. */
 static bool is_near_an_end(uint32_t n, uint32_t i, uint32_t k, uint32_t step)
 {
     return (i < step && bins_bits_of(k) > bins_bits_of(i)) ||
            (n - k < step && bins_bits_of(n - k) < bins_bits_of(n - i));
 }
 
-/* Places where a bin may begin, from 0 to n: never between equal numbers; on both sides of a number
- * that is often, which is then a bin without offsets. */
+/* Finds positions where a bin may begin, from 0 to n: never between equal numbers; on both sides of
+ * a frequent number, which is then a bin without offsets. */
 static uint32_t find_cuts(const uint64_t *sorted, uint32_t n, uint32_t cuts[CUTS_MAX + 1])
 {
     uint32_t step = (n + CHUNKS - 1) / CHUNKS, n_cuts = 1;
@@ -81,8 +82,8 @@ static uint32_t find_cuts(const uint64_t *sorted, uint32_t n, uint32_t cuts[CUTS
     return n_cuts;
 }
 
-/* The cheapest way to the end over some of the cuts: of each its best predecessor. Returns how many
- * bins that are. */
+/* Finds the cheapest path to the end over some of the cuts: the best predecessor of each. Returns
+ * the number of bins. */
 static uint32_t find_way(const uint64_t *sorted, const uint32_t *cuts, uint32_t n_cuts, float head,
                          const float *logs, uint8_t before[CUTS_MAX + 1])
 {
@@ -115,7 +116,7 @@ static uint32_t choose_bins(const uint64_t *sorted, uint32_t n, struct sf_bins_w
     uint8_t before[CUTS_MAX + 1];
     float head = HEAD_BITS;
     while ((n_bins = find_way(sorted, cuts, n_cuts, head, w->logs, before)) > SF_BINS_MAX)
-        head *= 4; /* far fewer than numbers times 76 bits: a few rounds at most */
+        head *= 4; /* choose fewer bins; ends after a few rounds */
     for (uint32_t to = n_cuts - 1, i = n_bins; to; to = before[to]) {
         uint32_t from = cuts[before[to]];
         bins[--i] = (struct bin){
@@ -129,8 +130,8 @@ static uint32_t choose_bins(const uint64_t *sorted, uint32_t n, struct sf_bins_w
 /* ---- the code of the bins ---- */
 
 /* A tabled asymmetric numeral system: the bins share 2^log states by their weights, and the state
- * says the next bin. A bin with nearly all numbers costs nearly nothing, which a code of whole bits
- * cannot give. */
+ * determines the next bin. A bin with nearly all numbers costs nearly 0 bits, which a code of whole
+ * bits cannot achieve. */
 
 static unsigned log_of(uint32_t n, uint32_t n_bins)
 {
@@ -148,7 +149,7 @@ static struct bin *largest_of(struct bin *bins, uint32_t n)
     return out;
 }
 
-/* By how many numbers they have, each at least 1, 2^log in all. */
+/* Distributes 2^log states by the number of values, at least 1 for each bin. */
 static void share_states(struct bin *bins, uint32_t n_bins, uint32_t n, unsigned log)
 {
     uint32_t sum = 0;
@@ -163,7 +164,7 @@ static void share_states(struct bin *bins, uint32_t n_bins, uint32_t n, unsigned
         largest_of(bins, n_bins)->weight--;
 }
 
-/* The states of each bin lie apart from each other: which bin has each. */
+/* Spreads the states of each bin over the table: which bin has each state. */
 static void spread_states(const struct bin *bins, uint32_t n_bins, unsigned log, uint8_t *of_state)
 {
     uint32_t n = 1u << log, step = (n >> 1) + (n >> 3) + 3, at = 0;
@@ -182,7 +183,7 @@ struct bit_writer {
     unsigned n_held;
 };
 
-/* At most 56 bits. Writes eight bytes, of which those that are full stay. */
+/* Writes at most 56 bits. Stores eight bytes and advances by the full ones. */
 static inline void put_bits(struct bit_writer *b, uint64_t v, unsigned n)
 {
     b->held |= v << b->n_held;
@@ -201,8 +202,8 @@ static inline uint8_t bin_of(const struct bin *bins, uint32_t n, uint64_t q)
     return (uint8_t)(at - bins);
 }
 
-/* From the last number to the first: the bits that lead from the state before each number to the
- * one behind it go to w->moves, and how many they are to w->n_moves. Returns the first state. */
+/* From the last number to the first: stores the bits that lead from the state before each number to
+ * the one after it in w->moves, and their count in w->n_moves. Returns the first state. */
 static uint32_t find_moves(const struct bin *bins, uint32_t n_bins, uint32_t n, unsigned log,
                            struct sf_bins_work *w)
 {
@@ -287,7 +288,7 @@ void sf_bins_encode(struct sf_buf *out, const int64_t *vals, uint32_t n, struct 
 /* ---- decode ---- */
 
 static uint64_t next_bits(const struct sf_cursor *c,
-                          uint64_t at) /* 57 at least; 0 beyond the end */
+                          uint64_t at) /* reads at least 57 bits; zeros beyond the end */
 {
     size_t byte = (size_t)(at / 8), left = sf_cursor_left(c);
     uint8_t last[8] = {0};
@@ -303,7 +304,8 @@ static uint64_t ones(unsigned n)
     return n ? UINT64_MAX >> (64 - n) : 0;
 }
 
-/* The bins, with `low` as the number itself. Their weights must be a power of two in all. */
+/* Reads the bins; `low` becomes the number itself. The sum of the weights must be a power of
+ * two. */
 static bool read_bins(struct sf_cursor *c, struct bin *bins, uint32_t *out_n, uint64_t *out_divisor,
                       unsigned *out_log)
 {
@@ -327,7 +329,7 @@ static bool read_bins(struct sf_cursor *c, struct bin *bins, uint32_t *out_n, ui
            (n == 1 || (*out_log >= SF_BINS_LOG_MIN && *out_log <= SF_BINS_LOG_MAX));
 }
 
-struct move { /* from a state: the bin it means, and to which states its next bits lead */
+struct move { /* for each state: its bin, and the base of the next states */
     uint8_t bin, n_bits;
     uint16_t to;
 };

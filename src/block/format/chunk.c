@@ -102,7 +102,8 @@ uint8_t sf_chunk_pack(struct sf_chunk_packer *p, struct sf_buf *out, sf_bytes ra
             return SF_CODEC_NONE;
         got = ZSTD_compress2(p->ctx, to, bound, raw.p, raw.len);
         if (ZSTD_isError(got)) {
-            /* With space for the bound only memory can be missing. */
+            /* The output has space for the bound, so the only possible error is a lack of
+             * memory. */
             out->err = SF_ERR_NOMEM;
             return SF_CODEC_NONE;
         }
@@ -116,9 +117,9 @@ uint8_t sf_chunk_pack(struct sf_chunk_packer *p, struct sf_buf *out, sf_bytes ra
     return SF_CODEC_NONE;
 }
 
-/* Decompressors are kept and used again: making one asks the processor for its features (CPUID),
- * which a virtual machine answers in microseconds, as long as a small chunk takes. Eight of 160 KB
- * serve as many threads; a further thread makes one in its own scratch memory. */
+/* Decompressors are cached: creating one reads the processor's features (CPUID), which takes
+ * microseconds in a virtual machine, as long as decompressing a small chunk. Eight of 160 KB serve
+ * as many threads; a further thread makes one in its own scratch memory. */
 static struct {
     _Atomic(ZSTD_DCtx *) unused[MAX_CONTEXTS];
     atomic_uint n_made;
@@ -133,7 +134,7 @@ static ZSTD_DCtx *make_context(void)
         atomic_fetch_sub(&contexts.n_made, 1);
         return NULL;
     }
-    paused = sf_account_pause(); /* later queries use it too */
+    paused = sf_account_pause(); /* shared by later queries: not charged to this one */
     memory = sf_heap_pages(size);
     sf_account_resume(paused);
     if (!memory)
@@ -159,7 +160,7 @@ static void give_context(ZSTD_DCtx *ctx)
         if (atomic_compare_exchange_strong(&contexts.unused[i], &none, ctx))
             return;
     }
-    SF_ASSERT(false); /* there are as many places as contexts */
+    SF_ASSERT(false); /* there are as many slots as contexts */
 }
 
 enum sf_err sf_chunk_unpack(uint8_t codec, sf_bytes stored, uint8_t *to, size_t raw_len,

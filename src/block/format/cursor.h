@@ -1,5 +1,5 @@
-/* cursor.h - reads stored numbers off a range of bytes. The first fault sticks, later reads give
- * zero; ask once at the end. */
+/* cursor.h - reads stored numbers from a range of bytes. The first error is kept and later reads
+ * return zero, so callers check once at the end. */
 #pragma once
 #include "base/buf.h"
 #include "base/num.h"
@@ -45,7 +45,7 @@ static inline uint32_t sf_cursor_u32(struct sf_cursor *c)
 static inline uint64_t sf_cursor_varint(struct sf_cursor *c)
 {
     uint64_t v = 0;
-    /* Steps are small: nearly every number is one byte. */
+    /* Fast path: nearly all of these numbers are one byte. */
     if (!c->is_bad && c->at < c->end && *c->at < 128)
         return *c->at++;
     for (unsigned shift = 0; shift < 64; shift += 7) {

@@ -19,7 +19,7 @@ void sf_dict_done(struct sf_dict *d)
 void sf_dict_reset(struct sf_dict *d)
 {
     if (d->at.n_slots > KEEP_SLOTS || d->bytes.cap > KEEP_LEN) {
-        /* One odd granule must not make every later one clear its big table. */
+        /* Shrinks a table that one unusual granule enlarged, since clearing it costs time. */
         if (d->n < d->at.n_slots / 8 || d->bytes.len < d->bytes.cap / 8) {
             sf_dict_done(d);
             return;
@@ -45,7 +45,7 @@ static bool grow_entries(struct sf_dict *d)
            sf_list_room(&d->hashes, d->n, &d->cap, 16);
 }
 
-/* The code of `s`; else `lookup` is where a new one is kept. */
+/* The code of `s`; if it is not there, `lookup` is the slot for a new entry. */
 static bool dict_find(const struct sf_dict *d, sf_str s, uint64_t hash,
                       struct sf_table_lookup *lookup, uint32_t *out_code)
 {

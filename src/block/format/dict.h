@@ -1,8 +1,8 @@
-/* dict.h - distinct strings in order of first appearance, and the number of each.
+/* dict.h - distinct strings in order of first appearance, with their numbers (codes).
  *
- * One column of one granule has one; its bytes lie back to back, ready to be written. When nearly
- * every string turns out to be new, searching for it is in vain: a frozen dictionary still knows
- * what came before, frequent strings among it, and takes everything else as new. */
+ * Each column of a granule has one; its bytes are contiguous, ready to be written. If nearly every
+ * string is new, looking it up is wasted time: a frozen dictionary still finds the strings it has,
+ * frequent ones among them, and adds all others as new entries without a search. */
 #pragma once
 #include "base/buf.h"
 #include "base/num.h"
@@ -11,39 +11,42 @@
 struct sf_dict {
     struct sf_buf bytes;
     uint32_t *ends;   /* entry i is bytes [ends[i - 1], ends[i]) */
-    uint64_t *hashes; /* sf_key of each entry: one dictionary adds from another without hashing */
+    uint64_t *hashes; /* sf_key of each entry, so that one dictionary can add from another without
+                         hashing */
     uint32_t n, cap;
     struct sf_table at;
-    uint32_t last; /* code given last: neighbours are often equal */
+    uint32_t last; /* last code returned: neighbours are often equal */
     bool is_frozen;
 };
 
-enum { SF_DICT_FREEZE = 1024 }; /* entries: the table of so many stays in the nearest cache */
+enum { SF_DICT_FREEZE = 1024 }; /* entries: a table of this size fits the L1 cache */
 
 void sf_dict_done(struct sf_dict *d);  /* a zeroed one is fine */
-void sf_dict_reset(struct sf_dict *d); /* empties; gives large memory back */
-/* The code of `s`, which is added when new. False: no memory (or 2 GiB of bytes). */
+void sf_dict_reset(struct sf_dict *d); /* empties it; frees large memory */
+/* The code of `s`, which is added if it is new. False: no memory (or 2 GiB of bytes). */
 bool sf_dict_add(struct sf_dict *d, sf_str s, uint32_t *out_code);
-/* The same in two steps, so that several look-ups can wait for memory together: first `last`, which
- * is true when `s` is the entry given last; else hash and prefetch; then add with the hash. */
+/* The same in two steps, so that the cache misses of several lookups overlap: first is_last, which
+ * is true if `s` is the entry returned last; else hash and prefetch; then add with the hash. */
 static inline bool sf_dict_is_last(const struct sf_dict *d, sf_str s);
 static inline void sf_dict_prefetch(const struct sf_dict *d, uint64_t hash);
-/* Two further steps of a dictionary that is in no near cache: where its bytes are, and they. */
+/* Two further prefetch steps for a dictionary that is not in a near cache: the position of the
+ * entry's bytes, and the bytes. */
 static inline void sf_dict_prefetch_entry(const struct sf_dict *d, uint64_t hash);
 static inline void sf_dict_prefetch_bytes(const struct sf_dict *d, uint64_t hash);
 /* `hash` is sf_key of it. */
 bool sf_dict_add_hashed(struct sf_dict *d, sf_str s, uint64_t hash, uint32_t *out_code);
 bool sf_dict_find(const struct sf_dict *d, sf_str s, uint32_t *out_code);
-/* To be asked now and then, with how many strings were looked up: freezes when it is time. */
+/* Call from time to time, with the number of lookups: freezes the dictionary if most were new. */
 static inline void sf_dict_settle(struct sf_dict *d, uint32_t n_asked)
 {
     if (d->n >= SF_DICT_FREEZE && d->n > n_asked - n_asked / 4)
         d->is_frozen = true;
 }
-static inline sf_str sf_dict_get(const struct sf_dict *d, uint32_t code); /* until the next add */
+/* Valid until the next add. */
+static inline sf_str sf_dict_get(const struct sf_dict *d, uint32_t code);
 size_t sf_dict_memory(const struct sf_dict *d);
 
-/* memcmp costs more than the comparison when strings are as short as keys are. */
+/* For strings as short as keys, a call of memcmp costs more than the comparison. */
 static inline bool sf_same_bytes(const void *a, const void *b, size_t len)
 {
     const uint8_t *x = a, *y = b;

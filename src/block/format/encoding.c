@@ -64,7 +64,7 @@ static bool encode_uuids(struct sf_buf *out, const struct sf_str_list *list)
     for (uint32_t i = 0; i < list->n; i++) {
         uint8_t *to = sf_buf_take(out, 16);
         if (!to)
-            return true; /* the fault stays in `out` */
+            return true; /* the error is kept in `out` */
         if (!squeeze_uuid(encoding_get(list, i), to))
             return false;
     }
@@ -110,7 +110,8 @@ static size_t encoding_prefix_len(sf_str s)
     return len;
 }
 
-/* All one prefix, then a decimal number, either without leading zeros or all equally long. */
+/* Strings with a common prefix and a decimal number, either without leading zeros or all of equal
+ * length. */
 static bool encode_decimals(struct sf_buf *out, const struct sf_str_list *list, uint64_t *nums)
 {
     sf_str prefix = encoding_get(list, 0);
@@ -254,7 +255,7 @@ static enum sf_err decode_hex(sf_bytes raw, uint32_t n, struct sf_arena *req, sf
     return SF_OK;
 }
 
-/* Decimal digits of v, at least `width` of them; returns how many. */
+/* Writes v in decimal, with at least `width` digits; returns the number of digits. */
 static size_t put_decimal(char *to, uint64_t v, size_t width)
 {
     char digits[20];

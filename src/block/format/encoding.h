@@ -1,4 +1,4 @@
-/* encoding.h - the ways a list of strings or numbers becomes bytes, and back. */
+/* encoding.h - encodes lists of strings or numbers as bytes, and decodes them. */
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"
@@ -24,18 +24,19 @@ enum sf_encoding { /* byte in a chunk's descriptor; numbers are part of the form
 
 const char *sf_encoding_name(uint8_t enc);
 
-struct sf_str_list { /* strings that lie back to back; with `order`, string i is entry order[i] */
+struct sf_str_list { /* contiguous strings; with `order`, string i is entry order[i] */
     const uint8_t *bytes;
     const uint32_t *ends;
     const uint32_t *order;
     uint32_t n;
 };
 
-/* Appends the list in the shape that fits all of it: UUID, IPV4, DEC, HEX or else STR, and returns
- * which. `scratch` is any buffer; its content is lost. A lack of memory shows in out or scratch. */
+/* Appends the list in the most compact form that fits all strings: UUID, IPV4, DEC, HEX or else
+ * STR, and returns which. `scratch` is any buffer; its content is lost. A lack of memory is set in
+ * out or scratch. */
 uint8_t sf_encoding_strings_encode(struct sf_buf *out, const struct sf_str_list *list,
                                    struct sf_buf *scratch);
-/* n strings into `out`; texts may borrow from `raw`. CORRUPT or LIMIT (arena). */
+/* Decodes n strings into `out`; they may borrow from `raw`. CORRUPT or LIMIT (arena). */
 enum sf_err sf_encoding_strings_decode(uint8_t enc, sf_bytes raw, uint32_t n, struct sf_arena *req,
                                        sf_str *out);
 

@@ -35,7 +35,7 @@ static void fuse_places(const struct sf_fuse *f, uint64_t h, uint32_t at[3])
     at[2] = (first + 2 * f->segment_len) ^ ((uint32_t)h & mask);
 }
 
-/* Segment length and count for n keys: the paper's fitted formulas for three places per key. */
+/* Segment length and count for n keys: the paper's fitted formulas for three positions per key. */
 static struct sf_fuse fuse_plan(size_t n)
 {
     struct sf_fuse f = {0};
@@ -75,12 +75,12 @@ static size_t fuse_drop_repeats(uint64_t *hashes, size_t n)
     return kept;
 }
 
-struct build {       /* arrays of places, then of keys */
-    uint64_t *keys;  /* xor of the keys that belong here */
-    uint8_t *counts; /* how many; stays at 255 once there, and then cannot be peeled */
-    uint32_t *queue; /* places with one key; before that, bucket starts */
+struct build {       /* arrays of positions, then of keys */
+    uint64_t *keys;  /* xor of the keys that map to a position */
+    uint8_t *counts; /* their number; saturates at 255, and then cannot be peeled */
+    uint32_t *queue; /* positions with one key; before that, bucket starts */
     uint64_t *sorted, *order;
-    uint8_t *which; /* of the three places of order[i], the one that is its own */
+    uint8_t *which; /* which of the three positions of order[i] belongs to it alone */
 };
 
 static bool fuse_put_keys(const struct sf_fuse *f, struct build *b, size_t n_keys)
@@ -97,7 +97,7 @@ static bool fuse_put_keys(const struct sf_fuse *f, struct build *b, size_t n_key
     return true;
 }
 
-/* Peels keys off places that hold only one; true when all could be. */
+/* Peels keys off positions that have only one key; true when all keys were peeled. */
 static bool peel(const struct sf_fuse *f, struct build *b, uint32_t n_places, size_t n_keys)
 {
     size_t n_queue = 0, done = 0;
@@ -125,7 +125,7 @@ static bool peel(const struct sf_fuse *f, struct build *b, uint32_t n_places, si
     return done == n_keys;
 }
 
-/* Keys come in the order of their first place, so that the table is filled front to back. */
+/* Keys are sorted by their first position, so that the table is filled sequentially. */
 static void sort_by_place(const uint64_t *hashes, size_t n, uint64_t seed, uint64_t *sorted,
                           uint32_t *starts, unsigned bits)
 {
@@ -173,7 +173,7 @@ static void assign(const struct sf_fuse *f, const struct build *b, size_t n_keys
         uint32_t at[3];
         uint64_t h = b->order[i - 1];
         fuse_places(f, h, at);
-        /* Its own place is still 0, so the xor of all three is the xor of the other two. */
+        /* Its own position is still 0, so the xor of all three is the xor of the other two. */
         to[at[b->which[i - 1]]] = (uint8_t)(fingerprint(h) ^ to[at[0]] ^ to[at[1]] ^ to[at[2]]);
     }
 }
@@ -197,8 +197,8 @@ enum sf_err sf_fuse_build(struct sf_buf *out, uint64_t *hashes, size_t n)
     if (!build_init(&b, n_places, n))
         goto done;
     for (unsigned try = 0; try < MAX_TRIES && !is_done; try++) {
-        /* Repeats can never be peeled; they are rare, so keys are sorted only once a repeat was
-         * found. */
+        /* Duplicate keys can never be peeled; they are rare, so keys are sorted only after a
+         * failure. */
         if (try == 2)
             n = fuse_drop_repeats(hashes, n);
         f.seed = 0x9e3779b97f4a7c15u * (try + 1);
@@ -207,7 +207,7 @@ enum sf_err sf_fuse_build(struct sf_buf *out, uint64_t *hashes, size_t n)
         sort_by_place(hashes, n, f.seed, b.sorted, b.queue, bits);
         is_done = fuse_put_keys(&f, &b, n) && peel(&f, &b, n_places, n);
     }
-    if (!is_done) { /* ids chosen to defeat every seed: a filter that says yes to all is right */
+    if (!is_done) { /* ids crafted to defeat every seed: use a filter that always says yes */
         f = (struct sf_fuse){.n_segments = 1};
         n_places = 0;
         n = 0;
@@ -266,7 +266,7 @@ bool sf_fuse_has(sf_bytes filter, uint64_t hash)
     uint8_t want;
 
     if (filter.len < SF_FUSE_HEAD_LEN || !sf_fuse_parse(filter.p, filter.len, &f))
-        return true; /* a filter that cannot be read excludes nothing */
+        return true; /* an unreadable filter excludes nothing */
     switch (sf_fuse_places(&f, hash, off, &want)) {
     case SF_FUSE_NO: return false;
     case SF_FUSE_YES: return true;

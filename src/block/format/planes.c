@@ -14,8 +14,8 @@ static uint64_t gcd(uint64_t a, uint64_t b)
     return a;
 }
 
-/* The largest number that divides every difference to min. Most columns have none but 1, and a few
- * samples report it; only when they agree on a divisor are all values asked. */
+/* The largest number that divides every difference to min. For most columns it is 1, which a few
+ * samples show; only if they have a common divisor are all values tested. */
 static uint64_t find_divisor(const uint64_t *vals, size_t n, uint64_t min)
 {
     size_t step = n / SAMPLES + 1;

@@ -98,7 +98,7 @@ enum sf_err sf_section_block_header_decode(char kind, const uint8_t p[SF_BLOCK_H
     put_magic(kind, magic);
     if (memcmp(p, magic, 4) != 0)
         return sf_fail(why, SF_ERR_CORRUPT, "header: not a %s block", section_kind_name(kind));
-    /* The checksum comes first: a flipped bit in the format number is damage, not a new format. */
+    /* Check the checksum first: a flipped bit in the format number is damage, not a new format. */
     if (!is_trusted && sf_load_u64le(p + 120) != sf_hash(p, 120))
         return sf_fail(why, SF_ERR_CORRUPT, "header: checksum differs");
     if (!section_is_known(kind, info.format))

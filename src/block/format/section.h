@@ -1,4 +1,5 @@
-/* section.h - the container: header, section table, tail, and sections that are read by pages.
+/* section.h - the container format: header, section table, tail, and sections that are read by
+ * pages.
  *
  *   header 128 B | column chunks | sections | section table | tail 64 B
  *
@@ -43,7 +44,7 @@ struct sf_block_tail {
 
 const char *sf_section_name(uint16_t id);
 
-/* The format that blocks of a kind are written in; this one and those before are read. */
+/* The formats in which blocks are written; these and earlier ones are read. */
 enum { SF_SPAN_BLOCK_FORMAT = 2, SF_PROFILE_BLOCK_FORMAT = 3 };
 
 void sf_section_block_header_encode(char kind, const struct sf_span_block_info *info,
@@ -57,19 +58,19 @@ void sf_section_block_tail_encode(char kind, const struct sf_block_tail *t,
 enum sf_err sf_section_block_tail_decode(char kind, const uint8_t p[SF_BLOCK_TAIL_LEN],
                                          bool is_trusted, struct sf_block_tail *out,
                                          struct sf_why *why);
-/* Is it the intact header of a block of either kind, of a format that is not read here? For callers
- * that must not change files of a later version. */
+/* Is it a valid header of a block (of either kind) with a format of a later version? For callers
+ * that must not change such files. */
 bool sf_section_block_header_is_newer(const uint8_t p[SF_BLOCK_HEADER_LEN], uint16_t *out_format);
 void sf_section_encode(struct sf_buf *out, const struct sf_section *s);
 struct sf_section sf_section_decode(const uint8_t p[SF_SECTION_LEN]);
 
 /* Sections that are searched in place are stored in pages with a checksum each, so that a search
- * reads and checks a few of them and not the whole: 4,088 bytes, then XXH3 seeded with the page's
- * number. The last page may be shorter. */
+ * reads and checks only a few of them: 4,088 bytes, then XXH3 seeded with the page's number. The
+ * last page may be shorter. */
 #define SF_PAGE_LEN      4096
 #define SF_PAGE_DATA_LEN 4088
 
 void sf_section_pages_encode(struct sf_buf *out, sf_bytes data);
-/* Bytes of content in `stored_len` bytes of pages; false: cannot be. */
+/* Bytes of content in `stored_len` bytes of pages; false: invalid length. */
 bool sf_section_pages_data_len(uint64_t stored_len, uint64_t *out);
 bool sf_section_page_is_intact(const uint8_t *page, size_t len, uint64_t page_no);

@@ -5,9 +5,9 @@
 #include "base/heap.h"
 #include "base/list.h"
 
-enum { FIRST = 256, MAX_KEPT_SLOTS = 65536 }; /* more are returned by a reset */
+enum { FIRST = 256, MAX_KEPT_SLOTS = 65536 }; /* larger tables are freed by a reset */
 
-/* The node below `parent`, or 0; else `lookup` is where a new one is kept. */
+/* The node below `parent`, or 0; then `lookup` is the slot for a new one. */
 static uint32_t shapes_find(const struct sf_shapes *s, uint32_t parent, uint32_t key,
                             struct sf_table_lookup *lookup)
 {

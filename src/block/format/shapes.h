@@ -1,8 +1,8 @@
-/* shapes.h - lists of attribute keys, as a tree.
+/* shapes.h - lists of attribute keys (shapes), as a tree.
  *
- * A node is its parent's keys and one more. The attributes of a span walk down from the root of
- * their scope, and the node where they end is the span's shape: spans of one operation share it.
- * Keys are numbers of the owner of the tree. */
+ * A node stands for its parent's keys and one more. The attributes of a span lead down from the
+ * root of their scope, and the node where they end is the span's shape: spans of one operation
+ * share it. Keys are numbers that the owner of the tree assigns. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,15 +14,15 @@ enum {
     SF_ROOT_SPAN,
     SF_ROOT_EVENT,
     SF_ROOT_LINK,
-    SF_ROOT_RESOURCE, /* of a rowset only: blocks have tables for these two */
+    SF_ROOT_RESOURCE, /* in rowsets only: blocks have tables for these two */
     SF_ROOT_SCOPE,
     SF_ROOTS
 };
 
 struct sf_shape_node {
     uint32_t parent, key, n_keys;
-    uint32_t first_child, next_sibling; /* 0: none (a root has no parent) */
-    uint32_t granule, local;            /* a writer's: code given in granule number `granule` - 1 */
+    uint32_t first_child, next_sibling; /* 0: none (a root is never a child) */
+    uint32_t granule, local; /* used by a writer: code assigned in granule number `granule` - 1 */
 };
 
 struct sf_shapes {
@@ -31,10 +31,10 @@ struct sf_shapes {
     struct sf_table at; /* nodes, by parent and key */
 };
 
-bool sf_shapes_reset(struct sf_shapes *s); /* the roots alone; false: no memory */
+bool sf_shapes_reset(struct sf_shapes *s); /* keeps only the roots; false: no memory */
 void sf_shapes_done(struct sf_shapes *s);  /* a zeroed one is fine */
 size_t sf_shapes_memory(const struct sf_shapes *s);
-/* The same, made when there is none. False: no memory. */
+/* The node below `parent` for `key`, created if necessary. False: no memory. */
 bool sf_shapes_step(struct sf_shapes *s, uint32_t parent, uint32_t key, uint32_t *out);
-/* The keys of a node, in order, into `out` of n_keys places. */
+/* Writes the keys of a node, in order, to `out` (n_keys entries). */
 void sf_shapes_keys(const struct sf_shapes *s, uint32_t node, uint32_t *out);

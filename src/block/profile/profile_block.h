@@ -1,30 +1,30 @@
-/* profile_block.h - the words that writer, reader and memory of profiles share. The format's essay
- * is in profile_block_writer.c and docs/format-profile-block.md.
+/* profile_block.h - definitions shared by the writer, the reader and the in-memory form of
+ * profiles. profile_block_writer.c and docs/format-profile-block.md describe the format.
  *
- * Everything of one service of one tenant lies together: its symbols, its stack tree, its series,
- * its profiles and their samples. Queries and merges examine one service at a time, so their memory
- * is that of one service. */
+ * All data of one service of one tenant is stored together: its symbols, its stack tree, its
+ * series, its profiles and their samples. Queries and merges process one service at a time, so they
+ * need memory for only one service. */
 #pragma once
 #include "base/num.h"
 #include "base/time_unit.h"
 #include "block/span/span_block.h"
 #include "model/profile.h"
 
-#define SF_PROFILE_SLOT_NS (600 * SF_NS_PER_S) /* a rollup is ten minutes */
+#define SF_PROFILE_SLOT_NS (600 * SF_NS_PER_S) /* a rollup covers ten minutes */
 
 enum {
     SF_PROFILE_GRANULE_ROWS = 4096, /* detail rows decoded at once */
     SF_PROFILE_INDEX_ROWS = 1024,   /* ids of one piece of an index */
-    SF_PROFILE_INDEX_MAX = 8192,    /* what pieces had once */
+    SF_PROFILE_INDEX_MAX = 8192,    /* size of pieces in earlier versions */
 };
 
-/* Codes are places in the lists beside them; every one was checked when it was read. */
+/* Codes are indexes into the lists beside them; all are checked when they are read. */
 struct sf_profile_function {
     uint32_t name, system_name, file; /* strings */
     uint32_t start_line;
 };
 
-struct sf_profile_module { /* a mapping without its addresses: those differ in every process */
+struct sf_profile_module { /* a mapping without its addresses, which differ in every process */
     uint32_t file, build_id;
 };
 
@@ -35,7 +35,7 @@ struct sf_profile_location {
     uint32_t kind; /* enum sf_frame_kind */
 };
 
-struct sf_profile_node { /* parent < own place; node 0 is the root, without a location */
+struct sf_profile_node { /* parent < own index; node 0 is the root, without a location */
     uint32_t parent, location;
 };
 
@@ -72,7 +72,7 @@ int sf_profile_threads_cmp(const void *a, const void *b); /* process (none first
 struct sf_profile_row {       /* one profile: a point of its series */
     uint32_t series, process; /* process or SF_NONE */
     int64_t time_ns, duration_ns;
-    int64_t index_ns; /* by which it is found and kept: its time, when that can be */
+    int64_t index_ns; /* the time by which it is found and retained: its own, if plausible */
     int64_t period, total;
     uint64_t n_samples;
     sf_profile_id id; /* zero: derived */
@@ -91,22 +91,21 @@ struct sf_profile_detail { /* a sample with an id or a time of its own */
     uint32_t process, series, node;
     uint8_t state;
     bool has_time;  /* otherwise start and length are its profile's */
-    bool is_lent;   /* see struct sf_sample */
-    bool is_coarse; /* start and length are whole milliseconds: so they were kept */
+    bool is_lent;   /* its ids are inherited: see struct sf_sample */
+    bool is_coarse; /* start and length are stored in whole milliseconds */
 };
 
-/* Of a detail row: state << 1, has_time, and these. */
+/* Flags of a detail row: state << 1, has_time, and these. */
 enum { SF_PROFILE_COARSE = 0x40, SF_PROFILE_LENT = 0x80 };
-/* What DET of format 2 begins with when its rows are waits: lengths are the values, steps begin
- * where the row before ended. Other granules begin with the rows of a run, which are never none. */
+/* First byte of DET of format 2 when its rows are waits: lengths equal the values, and steps are
+ * relative to the end of the previous row. Other granules begin with the number of rows of a run,
+ * which is never 0. */
 enum { SF_PROFILE_WAITS_MARK = 0, SF_PROFILE_WAITS = 1 };
-/* How the lengths of a group are written since format 3: as they are, or less what the value says.
- */
+/* Encoding of the lengths of a group since format 3: as they are, or minus the value. */
 enum { SF_PROFILE_LENGTHS_PLAIN = 0, SF_PROFILE_LENGTHS_OF_VALUES = 1 };
-/* And their flags: as they are, or as what differs from those of the last row with the same node.
- */
+/* Encoding of the flags: as they are, or xor with those of the last row with the same node. */
 enum { SF_PROFILE_FLAGS_PLAIN = 0, SF_PROFILE_FLAGS_OF_NODES = 1 };
-/* Of a granule in STX: what all its rows have, whether one is lent, how codes are written. */
+/* Flags of a granule in STX: properties common to all rows, inherited ids, encoding of codes. */
 enum {
     SF_PROFILE_ONE_SERIES = 1,
     SF_PROFILE_ONE_VALUE = 2,
@@ -114,34 +113,35 @@ enum {
     SF_PROFILE_BINNED_CODES = 8, /* since format 3 */
     SF_PROFILE_STACK_FLAGS = 15
 };
-/* A run of its rows in a byte: the most rows that fit; how far back no longer fits. */
+/* A run of rows in one byte: the largest number of rows, and the first distance that does not
+ * fit. */
 enum { SF_PROFILE_RUN_ROWS = 7, SF_PROFILE_RUN_BACK = 31 };
 _Static_assert(SF_PROFILE_GRANULE_ROWS <= 4096, "a place is a byte and four bits");
 _Static_assert(SF_STATES <= SF_PROFILE_COARSE / 2, "a state, a truth value and flags in a byte");
 
-struct sf_profile_service { /* of the directory */
+struct sf_profile_service { /* entry of the directory */
     uint32_t tenant;
     sf_str name;
     int64_t ts_min_ns, ts_max_ns; /* index time; largest end */
     uint32_t n_series, n_processes, n_rows, n_nodes;
     uint64_t n_entries, n_details;
-    uint32_t n_alone; /* slots of which only the sum is left; SF_NONE: format 1 does not say */
+    uint32_t n_alone; /* slots of which only the sum is left; SF_NONE: unknown (format 1) */
 };
 
-/* Bits of a place in the list of a granule's nodes beyond its lowest byte. */
+/* Bits of an index into a granule's list of nodes beyond its lowest byte. */
 static inline unsigned sf_profile_high_bits(uint32_t n_nodes)
 {
     return n_nodes <= 256 ? 0 : n_nodes <= 512 ? 1 : n_nodes <= 1024 ? 2 : 4;
 }
 
-/* Where a detail row may end: cut to whole milliseconds, start and length are each up to one short.
- */
+/* Upper bound of the end of a detail row: when stored in milliseconds, start and length are each up
+ * to one too small. */
 static inline int64_t sf_profile_detail_end(const struct sf_profile_detail *d)
 {
     return sf_add_sat_i64(d->start_ns, sf_add_sat_i64(d->length_ns, d->is_coarse ? 1999999 : 0));
 }
 
-/* Slots of ten minutes since 1970. */
+/* Number of the ten-minute slot since 1970. */
 static inline int64_t sf_profile_slot(int64_t index_ns)
 {
     return index_ns / SF_PROFILE_SLOT_NS - (index_ns % SF_PROFILE_SLOT_NS < 0);

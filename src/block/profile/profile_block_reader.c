@@ -1,4 +1,5 @@
-/* profile_block_reader.c - open a block of profiles, check its frame, find and inflate sections. */
+/* profile_block_reader.c - opens a block of profiles, checks its header, tail and section table,
+ * and finds and decompresses sections. */
 #include "block/profile/profile_block_reader.h"
 
 #include "base/hash.h"
@@ -81,7 +82,7 @@ static enum sf_err profile_block_reader_inflate(const struct sf_profile_block_re
         if (!raw)
             return sf_profile_block_reader_no_room(why);
         tmp = *req;
-        stored_in = &tmp; /* returned when it is inflated */
+        stored_in = &tmp; /* freed after decompression */
     }
     err = profile_block_reader_read_bytes(r, s->off, stored_len, stored_in, &stored, why);
     if (err)
@@ -150,8 +151,8 @@ static int compare_sections(const struct sf_section *x, const struct sf_section 
     return x->owner < y->owner ? -1 : x->owner > y->owner;
 }
 
-/* The table is in the order of writing; looked up in the order of (id, owner). Of each id the
- * owners rise, so that sorting is a count per id. */
+/* The table is in writing order; lookups need the order of (id, owner). Owners increase within each
+ * id, so a counting sort by id is enough. */
 static bool sort_sections(struct sf_profile_block_reader *r, const struct sf_section *from)
 {
     uint32_t at[SF_PROFILE_SECTIONS + 1] = {0};
@@ -315,7 +316,7 @@ static enum sf_err open_any(struct sf_file *file, struct sf_buf *bytes, bool is_
     }
     if (!err)
         err = profile_block_reader_read_frame(r, why);
-    if (err) { /* the bytes and the file stay the caller's */
+    if (err) { /* on failure the caller keeps the bytes and the file */
         sf_arena_done(&r->tables);
         sf_heap_free(r);
         return err;

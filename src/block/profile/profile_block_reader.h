@@ -1,8 +1,8 @@
-/* profile_block_reader.h - read one immutable block of profiles.
+/* profile_block_reader.h - reads one immutable block of profiles.
  *
- * A reader checks header, tail, section table and directory once; everything else is read when it
- * is requested, into the caller's arena, and checked there: codes and numbers that come out are in
- * range. Nothing is mapped. After open a reader never changes: threads may share it. */
+ * A reader checks header, tail, section table and directory once; everything else is read on
+ * request, into the caller's arena, and checked there: all codes and numbers that are returned are
+ * in range. Nothing is mapped. An open reader never changes: threads may share it. */
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"
@@ -12,14 +12,14 @@
 struct sf_file;
 struct sf_profile_block_reader;
 
-/* The file is taken on success. CORRUPT, UNSUPPORTED, IO, NOMEM. */
+/* Takes the file over on success. CORRUPT, UNSUPPORTED, IO, NOMEM. */
 enum sf_err sf_profile_block_reader_open(struct sf_file *file, struct sf_profile_block_reader **out,
                                          struct sf_why *why);
-/* The bytes are taken on success. */
+/* Takes the bytes over on success. */
 enum sf_err sf_profile_block_reader_open_memory(struct sf_buf *bytes,
                                                 struct sf_profile_block_reader **out,
                                                 struct sf_why *why);
-/* The same without examining checksums: for fuzzing what lies behind them. */
+/* The same without verifying checksums, so that a fuzzer reaches the code behind them. */
 enum sf_err sf_profile_block_reader_open_trusted(struct sf_buf *bytes,
                                                  struct sf_profile_block_reader **out,
                                                  struct sf_why *why);
@@ -42,10 +42,10 @@ const struct sf_profile_service *sf_profile_block_reader_services(
 enum sf_err sf_profile_tables_decode_symbols(const struct sf_profile_block_reader *r,
                                              uint32_t service, struct sf_arena *req,
                                              struct sf_profile_symbols *out, struct sf_why *why);
-/* How long they are before they are decoded. */
+/* Uncompressed size of the symbols. */
 uint64_t sf_profile_block_reader_symbols_len(const struct sf_profile_block_reader *r,
                                              uint32_t service);
-/* As many as the directory says. */
+/* As many as the directory states. */
 enum sf_err sf_profile_tables_decode_series(const struct sf_profile_block_reader *r,
                                             uint32_t service, struct sf_arena *req,
                                             const struct sf_profile_series **out,
@@ -55,8 +55,8 @@ enum sf_err sf_profile_tables_decode_rows(const struct sf_profile_block_reader *
                                           struct sf_arena *req, const struct sf_profile_row **out,
                                           struct sf_why *why);
 
-/* What is known of the threads of its detail rows, sorted by process (none first) and thread; none
- * of a block of format 1. */
+/* The known threads of its detail rows, sorted by process (none first) and thread; none in a block
+ * of format 1. */
 enum sf_err sf_profile_tables_decode_threads(const struct sf_profile_block_reader *r,
                                              uint32_t service, struct sf_arena *req,
                                              const struct sf_profile_thread **out, uint32_t *out_n,
@@ -70,11 +70,11 @@ struct sf_profile_chunk { /* samples of a series' rows [first_row, first_row + n
 
 struct sf_profile_granule {
     uint32_t n_rows;
-    uint32_t first_process, last_process; /* 0: none, else place + 1 */
-    int64_t from_ns, to_ns;               /* of starts and ends */
+    uint32_t first_process, last_process; /* 0: none, otherwise index + 1 */
+    int64_t from_ns, to_ns;               /* range of starts and ends */
 };
 
-struct sf_profile_piece { /* of an index of ids */
+struct sf_profile_piece { /* a piece of an index of ids */
     uint32_t n;
     sf_trace_id first; /* a span's id is in the first eight bytes, big-endian */
 };
@@ -87,7 +87,7 @@ struct sf_profile_places {
     uint32_t first_granule, first_span, first_trace; /* numbers of their sections */
 };
 
-/* A rollup whose profiles' own samples are gone: old slots keep their sums only. */
+/* A rollup whose single profiles were deleted: only the sums of old slots are kept. */
 static inline bool sf_profile_chunk_is_alone(const struct sf_profile_places *p, uint32_t i)
 {
     return p->chunks[i].is_rollup && (i == 0 || p->chunks[i - 1].is_rollup ||
@@ -97,8 +97,8 @@ static inline bool sf_profile_chunk_is_alone(const struct sf_profile_places *p, 
 enum sf_err sf_profile_tables_decode_places(const struct sf_profile_block_reader *r,
                                             uint32_t service, struct sf_arena *req,
                                             struct sf_profile_places *out, struct sf_why *why);
-/* Chunks lie many to a section: a caller that reads one after the other holds the section
- * meanwhile. It is the last thing in its arena until the next is held. */
+/* A section contains many chunks: a caller that reads one after the other holds the section
+ * meanwhile. It is the last allocation of its arena until the next one is held. */
 struct sf_profile_held { /* zeroed: nothing yet */
     sf_bytes raw;
     size_t mark; /* where it begins in the arena */
@@ -109,8 +109,8 @@ enum sf_err sf_profile_samples_hold(const struct sf_profile_block_reader *r, uin
                                     struct sf_profile_held *held, struct sf_arena *a,
                                     struct sf_why *why);
 
-/* The chunk's entries; of a rollup all rows are first_row. `held` may be NULL, or another
- * section's: then the section is read into `req`. */
+/* The chunk's entries; in a rollup all rows are first_row. `held` may be NULL or hold another
+ * section: then the section is read into `req`. */
 enum sf_err sf_profile_samples_chunk(const struct sf_profile_block_reader *r, uint32_t service,
                                      const struct sf_profile_chunk *c,
                                      const struct sf_profile_held *held, struct sf_arena *req,
@@ -120,8 +120,8 @@ enum sf_err sf_profile_samples_granule(const struct sf_profile_block_reader *r, 
                                        const struct sf_profile_places *places, uint32_t granule,
                                        struct sf_arena *req, const struct sf_profile_detail **out,
                                        uint32_t *out_n, struct sf_why *why);
-/* The same column by column, without threads, processes and lengths: for callers that only compute
- * sums. With `is_node`, by node, a granule in which no row has such a node is empty. */
+/* The same by columns, without threads, processes and lengths: for callers that only compute sums.
+ * With `is_node` (by node), a granule without a row of such a node is empty. */
 struct sf_profile_run { /* rows that follow each other and carry the same ids */
     sf_span_id span_id;
     sf_trace_id trace_id;
@@ -139,9 +139,9 @@ enum sf_err sf_profile_samples_columns(const struct sf_profile_block_reader *r, 
                                        const struct sf_profile_places *places, uint32_t granule,
                                        const bool *is_node, struct sf_arena *req,
                                        struct sf_profile_columns *out, struct sf_why *why);
-/* What each span of a granule has in rows of the nodes and series, where it has any: for callers
- * that search for few stacks among many. `out_is_told` false: the granule must be read by columns,
- * since it is of an older block or has rows that are lent. Reads what it gives, and no times. */
+/* The sums of each span of a granule over rows of the nodes and series, for callers that search for
+ * few stacks among many. `out_is_told` false: the granule must be read by columns, since it is of
+ * an older block or has rows with inherited ids. Reads only what it returns, no times. */
 struct sf_profile_cost {
     sf_span_id span_id;
     int64_t value;
@@ -152,7 +152,7 @@ enum sf_err sf_profile_stacks_decode_costs(const struct sf_profile_block_reader 
                                            const bool *is_series, struct sf_arena *req,
                                            const struct sf_profile_cost **out, uint32_t *out_n,
                                            bool *out_is_told, struct sf_why *why);
-/* The granules that hold rows of the span (or trace), rising; none: n is 0. */
+/* The granules with rows of the span (or trace), in increasing order; n is 0 if there are none. */
 enum sf_err sf_profile_samples_find_span(const struct sf_profile_block_reader *r,
                                          const struct sf_profile_places *places, sf_span_id id,
                                          struct sf_arena *req, const uint32_t **out,
@@ -161,8 +161,8 @@ enum sf_err sf_profile_samples_find_trace(const struct sf_profile_block_reader *
                                           const struct sf_profile_places *places, sf_trace_id id,
                                           struct sf_arena *req, const uint32_t **out,
                                           uint32_t *out_n, struct sf_why *why);
-/* The same for many ids at once, rising: marks the granules of all of them. Each piece of the index
- * is read once, however many ids lie in it. */
+/* The same for many ids at once, in increasing order: marks the granules of all of them. Each piece
+ * of the index is read once, however many ids are in it. */
 enum sf_err sf_profile_samples_mark_spans(const struct sf_profile_block_reader *r,
                                           const struct sf_profile_places *places,
                                           const sf_span_id *ids, size_t n, struct sf_arena scratch,
@@ -172,14 +172,14 @@ enum sf_err sf_profile_samples_mark_traces(const struct sf_profile_block_reader 
                                            const sf_trace_id *ids, size_t n,
                                            struct sf_arena scratch, bool *is_marked,
                                            struct sf_why *why);
-/* Up to `cap` span ids in [low, high], rising. */
+/* Up to `cap` span ids in [low, high], in increasing order. */
 enum sf_err sf_profile_samples_spans_between(const struct sf_profile_block_reader *r,
                                              const struct sf_profile_places *places, sf_span_id low,
                                              sf_span_id high, struct sf_arena scratch,
                                              sf_span_id *out, size_t cap, size_t *out_n,
                                              struct sf_why *why);
 
-/* Reads everything and compares what is stated twice; each finding is a sentence for `say`. */
+/* Reads everything and compares redundant information; `say` gets a sentence for each finding. */
 enum sf_err sf_profile_block_verify(const struct sf_profile_block_reader *r,
                                     struct sf_arena scratch,
                                     void (*say)(void *arg, const char *sentence), void *arg,

@@ -1,4 +1,4 @@
-/* profile_block_verify.c - read all of a block of profiles and compare what is stated twice. */
+/* profile_block_verify.c - reads all of a block of profiles and compares redundant information. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -26,7 +26,7 @@ static void profile_block_verify_fault(struct check *c, const char *format, ...)
     c->say(c->arg, line);
 }
 
-/* Totals of profiles are kept apart from their samples: both must say the same. */
+/* Totals of profiles are stored separately from their samples: both must agree. */
 static enum sf_err profile_block_verify_check_chunks(struct check *c, uint32_t service,
                                                      const struct sf_profile_places *places,
                                                      const struct sf_profile_row *rows,
@@ -43,7 +43,7 @@ static enum sf_err profile_block_verify_check_chunks(struct check *c, uint32_t s
         const struct sf_profile_entry *e;
         struct sf_arena tmp = scratch;
         int64_t all = 0, said = 0;
-        bool is_over = false; /* sums that stop at the largest number say nothing */
+        bool is_over = false; /* saturated sums cannot be compared */
         size_t n;
         enum sf_err err = sf_profile_samples_chunk(c->r, service, chunk, NULL, &tmp, &e, &n, why);
         if (err)
@@ -96,7 +96,7 @@ static bool has_granule(const uint32_t *list, uint32_t n, uint32_t granule)
     return false;
 }
 
-/* Every id of a row leads back to its granule. */
+/* Checks that the index leads from every id of a row back to its granule. */
 static enum sf_err check_ids(struct check *c, const struct sf_profile_places *places,
                              uint32_t granule, const struct sf_profile_detail *d, uint32_t n,
                              struct sf_arena scratch, struct sf_why *why)
@@ -185,7 +185,7 @@ enum sf_err sf_profile_block_verify(const struct sf_profile_block_reader *r,
                                     uint64_t *out_n_faults, struct sf_why *why)
 {
     struct check c = {.r = r, .say = say, .arg = arg};
-    for (uint32_t i = 0; i < r->n_sections; i++) { /* also those that nothing below looks into */
+    for (uint32_t i = 0; i < r->n_sections; i++) { /* also sections that nothing below reads */
         struct sf_arena tmp = scratch;
         sf_bytes raw;
         enum sf_err err = sf_profile_block_reader_section(r, r->sections[i].id,

@@ -1,4 +1,4 @@
-/* profile_block_writer.c - profiles into one immutable block.
+/* profile_block_writer.c - writes profiles into one immutable block.
  *
  *   header 128 B | sections | section table | tail 64 B
  *
@@ -14,34 +14,35 @@
  *   SYM   strings, functions, modules, locations and the stack tree
  *   SER   series and processes
  *   THR   threads of the detail rows: their numbers and names
- *   PTS   profiles: time, length, total, process. Time series never read anything else.
+ *   PTS   profiles: time, length, total, process. Time series read only this.
  *   IDX   where the chunks, granules and index pieces of the service are
  *
  * and for the whole block DIR (services), DUP and SRC.
  *
- * Why symbols are the service's own and not the block's: a query reads one service, and a merge
- * then needs memory for one service's tables and not for all. What two services share (the
- * functions of a runtime) is stored twice for that.
+ * Why symbols belong to the service and not to the block: a query reads one service, and a merge
+ * then needs memory for one service's tables only. In return, symbols that two services share (the
+ * functions of a runtime) are stored twice.
  *
- * Why stack by stack: what a stack costs is much the same in every profile of a series, so values
- * repeat, node numbers become steps of one byte, and a merge of a slot adds runs into one place.
- * Values are divided by their common divisor first (10 ms in nanoseconds is 1).
+ * Why chunks are stored stack by stack: the value of a stack is similar in every profile of a
+ * series, so values repeat, node numbers become steps of one byte, and merging a slot adds up
+ * adjacent values. Values are divided by their common divisor first (10 ms in nanoseconds is 1).
  *
- * Why details carry ids by granule: rows of one thread lie in the order of time, so the rows of a
- * span are neighbours; a list of the granule's ids costs less than a number into a table of the
- * whole block, and a granule can be read alone.
+ * Why each granule of details has its own list of ids: rows of one thread are stored by time, so
+ * the rows of a span are neighbours; a list of the granule's ids costs less than indexes into a
+ * table of the whole block, and a granule can be read alone.
  *
- * Why stacks are apart from times: who requests the spans that ran a function reads the list of a
- * granule's stacks, and only when one of them has it, which rows and spans those are.
+ * Why stacks are stored apart from times: a query for the spans that ran a function reads the list
+ * of a granule's stacks, and only if one of them contains the function, which rows and spans those
+ * are.
  *
- * Why times and values are bins (block/format/bins.h): what a wait took and when the next began is
- * noise within a shape, and of noise only the shape can be left out. Rows of one series share a
- * shape, so each series of a granule has bins of its own. What another column already says is not
- * written again: a wait is as long as its value, begins where its thread stopped running, and has
- * the state that its stack had before.
+ * Why times and values are bins (block/format/bins.h): how long a wait took and when the next began
+ * is noise with a certain distribution, and only the distribution can be compressed. Rows of one
+ * series share a distribution, so each series of a granule has its own bins. What follows from
+ * another column is not stored again: a wait is as long as its value, begins where its thread
+ * stopped running, and has the state that its stack had before.
  *
- * A slot with several profiles has a rollup too: one value per node, which is what a query that
- * covers the slot reads. Rollups hold nothing that the chunk does not. */
+ * A slot with several profiles also has a rollup: one value per node, which is what a query that
+ * covers the slot reads. Rollups contain only information that follows from the chunk. */
 #include "block/profile/profile_block_writer.h"
 
 #include "base/hash.h"
@@ -84,7 +85,7 @@ enum sf_err sf_profile_block_writer_new(const struct sf_profile_block_options *o
     w->pending = sf_heap_new_n(SF_PROFILE_GRANULE_ROWS, sizeof(*w->pending));
     if (options->is_compressed)
         w->packer = sf_chunk_packer_new();
-    sf_buf_add(&w->out, NO_HEADER, sizeof(NO_HEADER)); /* known at the end */
+    sf_buf_add(&w->out, NO_HEADER, sizeof(NO_HEADER)); /* placeholder; written at the end */
     if (!w->pending || (options->is_compressed && !w->packer) || !sf_buf_ok(&w->out)) {
         sf_profile_block_writer_free(w);
         return sf_fail(why, SF_ERR_NOMEM, "block: no memory for the writer");
@@ -208,11 +209,12 @@ static uint64_t common_divisor(const struct sf_profile_entry *entries, size_t n)
     uint64_t d = 0;
     for (size_t i = 0; i < n && d != 1; i++)
         d = sf_profile_gcd(d, sf_profile_size_of(entries[i].value));
-    /* -2^63 is the one value whose size does not fit a signed number. */
+    /* -2^63 is the only value whose magnitude does not fit a signed number. */
     return d == 0 || d > INT64_MAX ? 1 : d;
 }
 
-/* Nodes as steps, entries of each, then the rows of all entries, then their values. */
+/* Writes nodes as steps, the number of entries of each, the rows of all entries, and their
+ * values. */
 static void encode_chunk(struct sf_buf *out, uint32_t first_row, bool is_rollup,
                          const struct sf_profile_entry *e, size_t n)
 {

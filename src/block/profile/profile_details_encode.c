@@ -1,4 +1,4 @@
-/* Detail rows in granules, and the index of the ids in them. */
+/* profile_details_encode.c - encodes detail rows in granules, and the index of their ids. */
 #include <stdlib.h>
 
 #include "base/list.h"
@@ -30,7 +30,7 @@ static bool is_same_as_before(const struct sf_profile_detail *d)
     return d->span_id == d[-1].span_id && sf_trace_id_eq(d->trace_id, d[-1].trace_id);
 }
 
-/* What the indexes of ids need to know of the granule. */
+/* Notes the ids of the granule for the indexes. */
 static bool add_tags(struct sf_profile_block_writer *w, uint32_t granule)
 {
     const struct sf_profile_detail *d = w->pending;
@@ -55,7 +55,8 @@ static int64_t ms_of(int64_t ns)
 static int64_t us_of(int64_t ns)
 {
     int64_t us = ns / 1000 - (ns % 1000 < 0);
-    return us < INT64_MIN / 1000 ? INT64_MIN / 1000 : us; /* or it would be no ns any more */
+    /* So that it fits when converted back to ns. */
+    return us < INT64_MIN / 1000 ? INT64_MIN / 1000 : us;
 }
 
 static void mark_thread(struct sf_profile_block_writer *w, const struct sf_profile_detail *d)
@@ -69,7 +70,7 @@ static void mark_thread(struct sf_profile_block_writer *w, const struct sf_profi
         w->is_thread[found - w->t->threads] = true;
 }
 
-/* Process and thread as runs, with the first start of each. */
+/* Writes process and thread as runs of rows, with the first start of each run. */
 static void profile_details_encode_threads(struct sf_profile_block_writer *w)
 {
     const struct sf_profile_detail *d = w->pending;
@@ -88,8 +89,8 @@ static void profile_details_encode_threads(struct sf_profile_block_writer *w)
     }
 }
 
-/* Waits are as long as their values say; samples of CPU time have no length and one value. Other
- * values say nothing of lengths. */
+/* The length of a wait equals its value; samples of CPU time have no length and one value. In other
+ * series lengths are independent of values. */
 static void encode_lengths(struct sf_profile_block_writer *w, uint32_t group)
 {
     const struct sf_profile_detail *d = w->pending;
@@ -104,7 +105,7 @@ static void encode_lengths(struct sf_profile_block_writer *w, uint32_t group)
     sf_profile_writer_bins(w, group, &w->raw);
 }
 
-/* From the end of the row before: a thread that waited runs, and waits again. */
+/* Steps from the end of the previous row: after waiting, a thread runs, and waits again. */
 static void encode_steps(struct sf_profile_block_writer *w, uint32_t group)
 {
     const struct sf_profile_detail *d = w->pending;
@@ -124,7 +125,8 @@ static uint8_t profile_details_encode_flags_of(const struct sf_profile_detail *d
                      (d->is_lent ? SF_PROFILE_LENT : 0));
 }
 
-/* Where a thread waits mostly says for what: then few rows differ from the last with their node. */
+/* The stack of a waiting thread mostly determines its state: then few rows differ from the last one
+ * with the same node. */
 static void encode_flags(struct sf_profile_block_writer *w, uint32_t group)
 {
     uint8_t last[SF_PROFILE_GRANULE_ROWS] = {0};
@@ -147,7 +149,7 @@ static void encode_flags(struct sf_profile_block_writer *w, uint32_t group)
     sf_profile_writer_bins(w, group, &w->raw);
 }
 
-/* What has nothing to do with stacks: times are in microseconds. */
+/* Encodes the columns that do not depend on stacks; times are in microseconds. */
 static void encode_columns(struct sf_profile_block_writer *w)
 {
     profile_details_encode_threads(w);
@@ -222,8 +224,8 @@ static int profile_details_encode_by_id(const void *a, const void *b)
     return x->granule < y->granule ? -1 : x->granule > y->granule;
 }
 
-/* Ids in pieces: the ids back to back, then the granules of each. A search for an id reads a whole
- * piece, and good ids do not compress: small pieces (bench/link_bench.c). */
+/* Writes ids in pieces: the ids, then the granules of each. A search for an id reads a whole piece,
+ * and random ids do not compress, so pieces are small (bench/link_bench.c). */
 enum sf_err sf_profile_details_encode_index(struct sf_profile_block_writer *w, uint16_t section,
                                             struct sf_profile_tags *tags, size_t id_len,
                                             uint32_t *io_n_pieces, struct sf_buf *pieces,

@@ -2,7 +2,7 @@
 
 #include "base/heap.h"
 
-/* Modules are read back from their dictionary as a list. */
+/* Modules are stored in their dictionary as bytes and read back as an array. */
 _Static_assert(sizeof(struct sf_profile_module) == 8, "no padding in a key");
 
 enum sf_err sf_profile_intern_no_memory(struct sf_why *why)
@@ -26,15 +26,15 @@ bool sf_profile_intern_room(void **list, uint32_t n, uint32_t *cap, size_t size)
     return true;
 }
 
-/* Most functions have no linker name, and many no file. */
+/* Fast path for empty strings: most functions have no linker name, and many no file. */
 static bool profile_intern_add_string(struct sf_profile_set *s, sf_str text, uint32_t *out)
 {
     *out = 0;
     return text.len == 0 || sf_dict_add(&s->strings, text, out);
 }
 
-/* Functions of one file share its name, also the bytes of it: then nothing is hashed or compared.
- */
+/* Functions of one file share its name, mostly even at the same address: then nothing is hashed or
+ * compared. */
 static bool profile_intern_add_file(struct sf_profile_set *s, struct sf_profile_map *m, sf_str text,
                                     uint32_t *out)
 {

@@ -1,4 +1,5 @@
-/* profile_reader.h - what the files that read blocks of profiles share. Private to this module. */
+/* profile_reader.h - definitions shared by the files that read blocks of profiles. Private to this
+ * module. */
 #pragma once
 #include "block/format/cursor.h"
 #include "block/format/planes.h"
@@ -36,49 +37,50 @@ static inline int64_t sf_profile_next_signed(struct sf_cursor *c)
     uint64_t v = sf_cursor_varint(c);
     return (int64_t)(v >> 1 ^ (0 - (v & 1)));
 }
-/* A stored value times the divisor; what does not fit was not written by us. */
+/* A stored value times the divisor; a product that overflows is damage. */
 int64_t sf_profile_samples_next_value(struct sf_cursor *c, uint64_t divisor);
 uint64_t sf_profile_samples_next_divisor(struct sf_cursor *c);
-/* What DET says of a granule since format 2, for as many rows as a granule may have. */
+/* The decoded DET of a granule since format 2, for the largest granule. */
 struct sf_profile_times {
-    struct sf_cursor runs; /* at the first */
+    struct sf_cursor runs; /* at the first run */
     uint32_t n_rows;
     int64_t start_ns[SF_PROFILE_GRANULE_ROWS], length_ns[SF_PROFILE_GRANULE_ROWS];
     uint8_t flags[SF_PROFILE_GRANULE_ROWS]; /* states are checked */
 };
-/* Of rows with these values, in these groups. False: damaged. */
+/* For rows with these values, in these groups. False: damaged. */
 bool sf_profile_times_decode(uint16_t format, sf_bytes raw, uint32_t n_processes,
                              const struct sf_profile_groups *g, const int64_t *values,
                              struct sf_profile_times *out);
-/* Of each row. False: damaged. */
+/* The thread of each row. False: damaged. */
 bool sf_profile_times_decode_threads(const struct sf_profile_times *t, uint64_t *out);
-/* Threads, times and states of `d`. False: damaged. */
+/* Sets threads, times and states of `d`. False: damaged. */
 bool sf_profile_times_decode_rows(const struct sf_profile_times *t, struct sf_profile_detail *d);
-/* What STX says of a granule; the cursors are at their parts. */
+/* The decoded STX of a granule; the cursors are at their parts. */
 struct sf_profile_stacks {
-    struct sf_cursor rest;   /* what follows the codes */
+    struct sf_cursor rest;   /* after the codes */
     struct sf_cursor listed; /* series of the granule as steps, since format 3 */
     uint32_t n_listed;
     uint16_t format;
-    const uint8_t *low, *high; /* of the codes; NULL when they were bins: */
+    const uint8_t *low, *high; /* bytes of the codes; NULL if they are stored as bins */
     uint16_t codes[SF_PROFILE_GRANULE_ROWS];
     uint32_t n_rows, n_nodes;
-    uint32_t series, n_series; /* the one of all rows; of the service */
+    uint32_t series, n_series; /* the common series of all rows; number of series of the service */
     int64_t value;             /* of all rows */
     uint64_t divisor;
-    unsigned n_bits; /* of a code in `high` */
+    unsigned n_bits; /* bits per code in `high` */
     uint8_t flags;
 };
-/* The list of nodes goes to `nodes`; those of it that `is_node` says are marked in `is_code`, and
- * counted. Either may be NULL; they are as long as a granule. False: damaged. */
+/* Writes the list of nodes to `nodes`; marks and counts in `is_code` those that `is_node` selects.
+ * Either may be NULL; both are as long as a granule. False: damaged. */
 bool sf_profile_stacks_decode_open(const struct sf_profile_block_reader *r, uint32_t service,
                                    sf_bytes raw, uint32_t n_rows, const bool *is_node,
                                    uint32_t *nodes, bool *is_code, uint32_t *out_n_marked,
                                    struct sf_profile_stacks *out);
-/* Of all rows, in their order: `nodes` is the list. Moves s->rest to the ids. False: damaged. */
+/* Decodes the columns of all rows, in order: `nodes` is the list. Moves s->rest to the ids. False:
+ * damaged. */
 bool sf_profile_stacks_decode_columns(struct sf_profile_stacks *s, const uint32_t *nodes,
                                       uint32_t *node, uint32_t *series, int64_t *value,
                                       struct sf_profile_groups *groups);
-/* Whose they are, `runs` for as many as there are rows. False: damaged. */
+/* Decodes the ids of the rows as runs; `runs` has space for one per row. False: damaged. */
 bool sf_profile_stacks_decode_runs(const struct sf_profile_stacks *s, struct sf_profile_run *runs,
                                    uint32_t *out_n);

@@ -33,7 +33,7 @@ static void profile_samples_decode_nodes(struct sf_cursor *c, const struct sf_pr
     uint64_t node = 0;
     for (size_t i = 0; i < n && !c->is_bad;) {
         uint64_t step = sf_cursor_varint(c), count = chunk->is_rollup ? 1 : sf_cursor_varint(c);
-        /* Nodes rise; the root alone may come first with a step of nothing. */
+        /* Nodes increase; only the first may be the root, with a step of 0. */
         if (step >= n_nodes - node || (step == 0 && i) || count == 0 || count > n - i) {
             c->is_bad = true;
             return;
@@ -100,7 +100,8 @@ enum sf_err sf_profile_samples_chunk(const struct sf_profile_block_reader *r, ui
     divisor = sf_profile_samples_next_divisor(&c);
     if (n != chunk->n_entries || n > sf_cursor_left(&c))
         return sf_profile_block_reader_damaged(r, SF_PROFILE_CHK, why);
-    /* Not zeroed: every field is set below, or the chunk is damaged. n is at most its bytes. */
+    /* Not zeroed: every field is set below, or the chunk is damaged. n is at most the number of its
+     * bytes. */
     e = sf_arena_raw(req, ((size_t)n + 1) * sizeof(*e), sizeof(int64_t));
     if (!e)
         return sf_profile_block_reader_no_room(why);
@@ -121,7 +122,8 @@ enum sf_err sf_profile_samples_chunk(const struct sf_profile_block_reader *r, ui
 
 /* ---- details ---- */
 
-/* The next run of rows with the same ids, of at most `left` rows; `run` holds the one before. */
+/* Reads the next run of rows with the same ids, of at most `left` rows; `run` is the previous
+ * one. */
 static bool profile_samples_next_run(struct sf_cursor *c, uint32_t left, struct sf_profile_run *run)
 {
     uint64_t head = sf_cursor_varint(c), count = head >> 1;
@@ -195,7 +197,7 @@ static void decode_states(struct sf_cursor *c, struct sf_profile_detail *d, uint
     }
 }
 
-/* What STX holds where there is one. */
+/* Decodes the columns that are in STX since format 2. */
 static void decode_rest(struct sf_cursor *c, struct sf_profile_detail *d, uint32_t n,
                         const struct sf_profile_service *me)
 {
@@ -213,7 +215,7 @@ static void decode_rest(struct sf_cursor *c, struct sf_profile_detail *d, uint32
         d[i].value = sf_profile_samples_next_value(c, divisor);
 }
 
-/* From STX; `tmp` for columns. */
+/* Reads STX; `tmp` is for columns. */
 static enum sf_err profile_samples_read_rows(const struct sf_profile_block_reader *r,
                                              uint32_t service, uint32_t owner,
                                              struct sf_profile_detail *d, uint32_t n,
@@ -248,7 +250,7 @@ static enum sf_err profile_samples_read_rows(const struct sf_profile_block_reade
     return SF_OK;
 }
 
-/* From DET, since format 2. */
+/* Reads DET, since format 2. */
 static enum sf_err profile_samples_read_times(const struct sf_profile_block_reader *r,
                                               uint32_t service, sf_bytes raw,
                                               const struct sf_profile_groups *groups,
@@ -313,7 +315,7 @@ enum sf_err sf_profile_samples_granule(const struct sf_profile_block_reader *r, 
 
 /* ---- details by column ---- */
 
-/* Starts and flags, since format 2; the rest of what is read is left behind. */
+/* Reads starts and flags, since format 2; discards the other columns. */
 static enum sf_err read_starts(const struct sf_profile_block_reader *r, uint32_t service,
                                sf_bytes raw, const struct sf_profile_groups *groups,
                                const int64_t *values, int64_t *start_ns, struct sf_arena *req,
@@ -337,7 +339,7 @@ static enum sf_err read_starts(const struct sf_profile_block_reader *r, uint32_t
     return SF_OK;
 }
 
-/* Of n rows there are at most as many runs. */
+/* There are at most as many runs as rows. */
 static uint32_t decode_runs(struct sf_cursor *c, struct sf_profile_run *runs, uint32_t n)
 {
     uint64_t n_ids = sf_cursor_varint(c);
@@ -362,8 +364,8 @@ static void skip_threads(struct sf_cursor *c, uint32_t n)
     }
 }
 
-/* A number ends at a byte without its highest bit: eight bytes are counted at once as long as some
- * number is left beyond them. */
+/* A number ends at a byte whose highest bit is 0: eight bytes are processed at once as long as more
+ * numbers follow. */
 static void skip_numbers(struct sf_cursor *c, uint32_t n)
 {
     while (n > 0 && sf_cursor_left(c) >= 8) {
@@ -404,7 +406,7 @@ static bool profile_samples_has_any(const uint32_t *nodes, uint32_t n, const boo
     return false;
 }
 
-struct columns { /* to be filled */
+struct columns { /* columns to fill */
     struct sf_profile_run *runs;
     int64_t *start_ns, *value;
     uint32_t *series, *node;
@@ -438,7 +440,7 @@ static enum sf_err profile_samples_read_stacks(const struct sf_profile_block_rea
                : sf_profile_block_reader_damaged(r, SF_PROFILE_STX, why);
 }
 
-/* From DET, which holds all in older blocks. */
+/* Decodes DET, which has all columns in older blocks. */
 static void decode_all(struct sf_cursor *c, uint32_t n, const struct sf_profile_service *me,
                        const bool *is_node, struct columns *to, const uint8_t **out_flags)
 {
@@ -534,7 +536,7 @@ static int profile_samples_compare(const struct ids *x, const uint8_t *a, const 
     return memcmp(a, b, x->id_len);
 }
 
-/* The last piece that begins at or before `id`; SF_NONE: there is none. */
+/* The last piece that begins at or before `id`; SF_NONE: none. */
 static uint32_t profile_samples_find_piece(const struct ids *x, const uint8_t *id)
 {
     uint32_t low = 0, high = x->n_pieces;
@@ -560,7 +562,7 @@ static enum sf_err profile_samples_read_piece(const struct sf_profile_block_read
     return err;
 }
 
-/* The first place in the piece whose id is not below `id`. */
+/* The first index in the piece whose id is not below `id`. */
 static uint32_t profile_samples_find_place(const struct ids *x, sf_bytes raw, uint32_t n,
                                            const uint8_t *id)
 {
@@ -631,8 +633,8 @@ static enum sf_err profile_samples_find_id(const struct sf_profile_block_reader 
                                          why);
 }
 
-/* Marks what one piece says of those of `ids` that lie in it: both are in order, so one walk over
- * the piece's lists is enough. */
+/* Marks the granules that one piece lists for those of `ids` that are in it: both are sorted, so
+ * one pass over the piece is enough. */
 static bool mark_piece(const struct ids *x, sf_bytes raw, uint32_t n, const uint8_t *ids,
                        size_t n_ids, bool *is_marked)
 {
@@ -643,7 +645,7 @@ static bool mark_piece(const struct ids *x, sf_bytes raw, uint32_t n, const uint
         uint32_t place = profile_samples_find_place(x, raw, n, id);
         if (place < i || place == n ||
             profile_samples_compare(x, raw.p + place * x->id_len, id) != 0)
-            continue; /* seen already, or not here */
+            continue; /* already processed, or not in this piece */
         for (; i <= place; i++) {
             uint64_t n_list = sf_cursor_varint(&c), at = 0;
             if (n_list == 0 || n_list > sf_cursor_left(&c))
@@ -660,7 +662,7 @@ static bool mark_piece(const struct ids *x, sf_bytes raw, uint32_t n, const uint
     return !c.is_bad;
 }
 
-/* `ids` are `n` keys of x->id_len bytes, rising. */
+/* `ids` are `n` keys of x->id_len bytes, in increasing order. */
 static enum sf_err profile_samples_mark_ids(const struct sf_profile_block_reader *r,
                                             const struct ids *x, const uint8_t *ids, size_t n,
                                             struct sf_arena scratch, bool *is_marked,

@@ -1,3 +1,9 @@
+/* profile_set.c - the profiles of one service in memory.
+ *
+ * Adding a batch first maps the batch's symbols that samples of this service refer to
+ * (functions, mappings, locations, stacks) to numbers in the set, interning new ones, then
+ * appends the profiles and samples with these numbers. Maps are kept for the whole batch
+ * (sf_profile_map), so that each symbol is looked up once per service. */
 #include "block/profile/profile_set.h"
 
 #include "base/heap.h"
@@ -81,14 +87,14 @@ struct adding {
     const struct sf_profile_batch *b;
     struct sf_buf key;
     uint32_t *rows;               /* of each series, or SF_NONE */
-    uint32_t *stacks, *locations; /* of the batch, in the order in which samples name them */
+    uint32_t *stacks, *locations; /* of the batch, in the order of first use by samples */
     uint32_t n_stacks, n_locations;
-    struct sf_stack_path *paths; /* STEP of them */
+    struct sf_stack_path *paths; /* an array of STEP */
 };
 
-/* A service's tables are in no near cache when its next profile comes. What is looked up in them is
- * taken STEP at a time: first everything is hashed and its place in the table is fetched, then the
- * record there, then it is looked up. */
+/* The tables of a service are not in a near cache when its next profile arrives. Lookups are done
+ * STEP at a time: first all are hashed and their slots prefetched, then the records, then they are
+ * looked up. */
 enum { STEP = 16 };
 
 static bool is_mapped(struct sf_profile_map *m, int which, uint32_t i, uint32_t *out)
@@ -103,7 +109,7 @@ static void profile_set_map(struct sf_profile_map *m, int which, uint32_t i, uin
     m->places[which][i] = place;
 }
 
-/* True when it is seen for the first time; it is mapped later. */
+/* True when it is used for the first time; it is mapped later. */
 static bool is_first(struct sf_profile_map *m, int which, uint32_t i)
 {
     bool is_new = m->stamps[which][i] != m->stamp;
@@ -148,7 +154,7 @@ static bool map_functions(struct adding *a, const uint32_t *functions, uint32_t 
     return true;
 }
 
-/* Of the gathered locations. */
+/* Maps the functions of the collected locations. */
 static bool map_all_functions(struct adding *a)
 {
     uint32_t functions[STEP], n = 0;
@@ -185,7 +191,7 @@ static bool map_mapping(struct adding *a, uint32_t i, uint32_t *out)
     return true;
 }
 
-/* Up to STEP of them; their lines are in `scratch` meanwhile. */
+/* Maps up to STEP locations; their lines are in `scratch` meanwhile. */
 static bool map_locations(struct adding *a, const uint32_t *locations, uint32_t n,
                           struct sf_arena scratch)
 {
@@ -251,7 +257,7 @@ static uint32_t profile_set_step_of(uint32_t left)
     return left < STEP ? left : STEP;
 }
 
-/* Everything that samples of this service name. */
+/* Maps all symbols that samples of this service refer to. */
 static bool map_symbols(struct adding *a, struct sf_arena scratch)
 {
     profile_set_gather(a);
@@ -275,7 +281,7 @@ static int64_t profile_index_ns(const struct sf_profile_index *x, int64_t time_n
     return is_ahead || is_old ? x->recv_ns : time_ns;
 }
 
-/* Room for one more at the end; NULL: no memory. */
+/* Space for one more row at the end; NULL: no memory. */
 static struct sf_profile_row *profile_set_more_rows(struct sf_profile_set *s)
 {
     if (!sf_profile_intern_room((void **)&s->rows, s->n_rows, &s->cap_rows, sizeof(*s->rows)))
@@ -321,7 +327,8 @@ static bool profile_set_add_row(struct adding *a, const struct sf_series *from,
     return true;
 }
 
-/* What a block keeps of a detail row's time; so answers are the same before and after a flush. */
+/* The precision with which a block stores a detail row's time, so that answers are the same before
+ * and after a flush. */
 static int64_t whole_us(int64_t ns)
 {
     return ns < 0 ? 0 : ns - ns % 1000;

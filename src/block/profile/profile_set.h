@@ -1,9 +1,9 @@
-/* profile_set.h - the profiles of one service in memory: what was taken in since the last flush, or
- * what a merge gathers.
+/* profile_set.h - the profiles of one service in memory: received since the last flush, or
+ * collected by a merge.
  *
  * Strings, functions, modules, locations, stacks, series and processes are interned; samples are
- * appended. Samples and profiles that were added last can be reverted by a mark; what was interned
- * for them stays, which is harmless. One thread at a time. */
+ * appended. Profiles and samples added after a mark can be undone; symbols interned for them
+ * remain, which is harmless. For use by one thread at a time. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
@@ -22,7 +22,7 @@ struct sf_profile_set {
     sf_str service;
     struct sf_dict strings, modules, series, processes; /* the first string is the empty one */
     struct sf_table function_at, location_at, thread_at;
-    struct sf_profile_set_thread *threads; /* of details, in the order they came */
+    struct sf_profile_set_thread *threads; /* threads of details, in the order of arrival */
     uint32_t n_threads, cap_threads, last_thread;
     struct sf_stack_tree tree;
     struct sf_profile_function *functions;
@@ -31,11 +31,11 @@ struct sf_profile_set {
     uint32_t n_functions, cap_functions, n_locations, cap_locations, n_lines, cap_lines;
     struct sf_profile_row *rows;
     struct sf_profile_entry *entries;
-    struct sf_profile_detail *details; /* `series` is the place of their row here */
+    struct sf_profile_detail *details; /* `series` is the index of their row here */
     uint32_t n_rows, cap_rows;
     uint32_t n_entries, cap_entries, n_details, cap_details;
-    int64_t ts_min_ns, ts_max_ns; /* of index times and ends; not reverted */
-    size_t counted_len;           /* the owner's: what its budget knows of */
+    int64_t ts_min_ns, ts_max_ns; /* of index times and ends; not undone */
+    size_t counted_len;           /* used by the owner: bytes counted in its budget */
 };
 
 struct sf_profile_mark {
@@ -46,8 +46,8 @@ struct sf_profile_set *sf_profile_set_new(uint32_t tenant, sf_str service); /* N
 void sf_profile_set_free(struct sf_profile_set *s);                         /* NULL is fine */
 size_t sf_profile_set_memory(const struct sf_profile_set *s);
 
-/* What of a batch is known to the set: of the batch's tables, which places they have here. One for
- * all services of a batch. */
+/* Maps indexes in the batch's tables to indexes in a set. One object for all services of a
+ * batch. */
 enum { SF_PROFILE_MAP_FILES = 256 };
 struct sf_profile_map_file {
     sf_str text;
@@ -56,17 +56,17 @@ struct sf_profile_map_file {
 struct sf_profile_map {
     uint32_t *stamps[4], *places[4]; /* functions, mappings, locations, stacks */
     uint32_t stamp;
-    struct sf_profile_map_file files[SF_PROFILE_MAP_FILES]; /* by where their names are */
+    struct sf_profile_map_file files[SF_PROFILE_MAP_FILES]; /* cache of file names, by address */
 };
 bool sf_profile_set_map_init(struct sf_profile_map *m, const struct sf_profile_batch *b,
                              struct sf_arena *scratch); /* false: no space */
 
-struct sf_profile_index { /* what decides a profile's index time */
+struct sf_profile_index { /* inputs for a profile's index time */
     int64_t recv_ns, retention_ns;
 };
 
-/* Adds what the batch holds of this set's service. On failure (NOMEM, LIMIT) the caller reverts
- * what is there by its mark. */
+/* Adds the part of the batch that belongs to this set's service. On failure (NOMEM, LIMIT) the
+ * caller undoes it with its mark. */
 enum sf_err sf_profile_set_add(struct sf_profile_set *s, struct sf_profile_map *map,
                                const struct sf_profile_batch *b,
                                const struct sf_profile_index *index, struct sf_arena scratch,
@@ -74,8 +74,8 @@ enum sf_err sf_profile_set_add(struct sf_profile_set *s, struct sf_profile_map *
 struct sf_profile_mark sf_profile_set_mark(const struct sf_profile_set *s);
 void sf_profile_set_undo(struct sf_profile_set *s, struct sf_profile_mark mark);
 
-/* The tables as lists; strings and lists live in `req` or borrow from the set until it grows.
- * False: `req` is full. */
+/* The tables as lists; strings and lists are in `req` or borrow from the set until it grows. False:
+ * `req` is full. */
 bool sf_profile_set_tables_symbols(const struct sf_profile_set *s, struct sf_arena *req,
                                    struct sf_profile_symbols *out);
 bool sf_profile_set_tables_series(const struct sf_profile_set *s, struct sf_arena *req,
@@ -88,7 +88,7 @@ bool sf_profile_threads_list(const struct sf_profile_set *s, struct sf_arena *re
 
 /* ---- merging: what another set's tables are here ---- */
 
-/* out_nodes has space for all nodes of `from`; likewise the others. NOMEM. */
+/* out_nodes has space for all nodes of `from`; likewise the other arrays. NOMEM. */
 enum sf_err sf_profile_set_tables_join_symbols(struct sf_profile_set *s,
                                                const struct sf_profile_symbols *from,
                                                uint32_t *out_nodes, struct sf_arena scratch,
@@ -99,6 +99,6 @@ enum sf_err sf_profile_set_tables_join_series(struct sf_profile_set *s,
 enum sf_err sf_profile_set_tables_join_processes(struct sf_profile_set *s,
                                                  const struct sf_process *from, uint32_t n,
                                                  uint32_t *out, struct sf_why *why);
-/* `processes` says which place each of theirs has here. */
+/* `processes` maps their process numbers to numbers in this set. */
 enum sf_err sf_profile_threads_join(struct sf_profile_set *s, const struct sf_profile_thread *from,
                                     uint32_t n, const uint32_t *processes, struct sf_why *why);

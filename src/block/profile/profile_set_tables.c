@@ -1,5 +1,5 @@
-/* profile_set_tables.c - the tables of a profile set: as lists, and with those of another joined to
- * them. */
+/* profile_set_tables.c - the tables of a profile set: returns them as lists, and joins those of
+ * another set. */
 #include "block/format/cursor.h"
 #include "block/profile/profile_intern.h"
 

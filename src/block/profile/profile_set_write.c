@@ -1,4 +1,4 @@
-/* profile_set_write.c - a service's profiles out of memory into a block: put in order first. */
+/* profile_set_write.c - sorts a service's profiles in memory and writes them to a block. */
 #include <stdlib.h>
 
 #include "base/heap.h"
@@ -7,9 +7,9 @@
 #include "block/profile/profile_block_writer.h"
 #include "block/profile/profile_set.h"
 
-enum { ROLLUP_ROWS = 4 }; /* profiles in a slot that make a rollup worth its bytes */
+enum { ROLLUP_ROWS = 4 }; /* a rollup is written for slots with at least this many profiles */
 
-struct order { /* a row and where it goes */
+struct order { /* a row and its sort key */
     const struct sf_profile_row *row;
     uint32_t from;
 };
@@ -18,9 +18,9 @@ struct work {
     const struct sf_profile_set *s;
     struct sf_arena arena;
     struct sf_profile_tables t;
-    uint32_t *to; /* new place of each row, or SF_NONE */
+    uint32_t *to; /* new index of each row, or SF_NONE */
     struct sf_profile_row *rows;
-    uint32_t *entries, *details; /* places in the set, in order: a few bytes each, not a copy */
+    uint32_t *entries, *details; /* sorted indexes into the set instead of copies */
     uint32_t n_entries, n_details;
 };
 
@@ -39,8 +39,7 @@ static int compare_u32(uint32_t x, uint32_t y)
     return x < y ? -1 : x > y;
 }
 
-/* Rows are in the order of series and time, so that of two entries the order of their slots is that
- * of their rows. */
+/* Rows are sorted by series and time, so comparing rows also compares the slots of two entries. */
 static int profile_set_write_by_place(const void *a, const void *b, void *work)
 {
     const struct work *w = work;
@@ -65,7 +64,7 @@ static int profile_set_write_by_thread(const void *a, const void *b, void *work)
 int sf_profile_set_write_detail_cmp(const struct sf_profile_detail *x,
                                     const struct sf_profile_detail *y)
 {
-    if (x->process != y->process) /* none, which is SF_NONE, comes first */
+    if (x->process != y->process) /* no process (SF_NONE) comes first */
         return compare_u32(x->process + 1, y->process + 1);
     if (x->thread != y->thread)
         return x->thread < y->thread ? -1 : 1;
@@ -125,7 +124,7 @@ static bool order_samples(struct work *w)
     return true;
 }
 
-/* Adds up equal pairs (of a rollup: equal nodes) of sorted entries in place. */
+/* Adds up equal pairs (in a rollup: equal nodes) of sorted entries in place. */
 static size_t profile_entries_join(struct sf_profile_entry *e, size_t n, bool is_rollup)
 {
     size_t n_out = 0;

@@ -1,8 +1,8 @@
-/* profile_stacks_decode.c - the stacks of a granule's rows and whose they are, checked: of all
- * rows, or of those with some stacks only, span by span. */
+/* profile_stacks_decode.c - decodes and checks the stacks and ids of a granule's rows: of all rows,
+ * or only of those with certain stacks, summed by span. */
 #include "block/profile/profile_reader.h"
 
-/* Steps of nodes: into `nodes`, and those that are queried for marked in `is_code`; either may be
+/* Decodes steps of nodes into `nodes`, and marks requested ones in `is_code`; either may be
  * NULL. */
 static bool profile_stacks_decode_nodes(struct sf_cursor *c, uint32_t n, uint32_t below,
                                         const bool *is_node, uint32_t *nodes, bool *is_code,
@@ -25,7 +25,7 @@ static bool profile_stacks_decode_nodes(struct sf_cursor *c, uint32_t n, uint32_
     return !c->is_bad;
 }
 
-/* Series of a granule: two at least, rising. */
+/* Checks the series of a granule: at least two, increasing. */
 static bool check_listed(struct sf_cursor *c, struct sf_profile_stacks *s)
 {
     uint64_t n = sf_cursor_varint(c), series = 0;
@@ -107,7 +107,7 @@ static uint32_t profile_stacks_decode_code_of(const struct sf_profile_stacks *s,
     return high << 8 | s->low[row];
 }
 
-/* Since format 3: from the places of the rows' series in the list. */
+/* Since format 3: from indexes of the rows' series in the list. */
 static bool decode_listed(struct sf_profile_stacks *s, uint32_t *series,
                           struct sf_profile_groups *g)
 {
@@ -190,7 +190,7 @@ static bool open_owners(const struct sf_profile_stacks *s, struct owners *o)
     return !o->c.is_bad;
 }
 
-/* The next run, of at most `left` rows. Nearly all are one byte. */
+/* The next run, of at most `left` rows. Nearly all runs are one byte. */
 static inline bool profile_stacks_decode_next_run(struct owners *o, uint32_t left, uint32_t *out_n,
                                                   uint32_t *out_owner)
 {
@@ -209,8 +209,8 @@ static inline bool profile_stacks_decode_next_run(struct owners *o, uint32_t lef
     return true;
 }
 
-/* Of each owner its trace, into the run that is its first: either its bytes, or how many of those
- * with bytes ago it was. */
+/* Decodes the trace of each owner into its first run: either its bytes, or the distance to an
+ * earlier one. */
 static bool profile_stacks_decode_traces(struct owners *o, const uint16_t *first,
                                          struct sf_profile_run *runs)
 {
@@ -245,7 +245,7 @@ bool sf_profile_stacks_decode_runs(const struct sf_profile_stacks *s, struct sf_
             return false;
         if (o.n_seen > n_before)
             first[owner] = (uint16_t)n_runs;
-        runs[n_runs].span_id = owner; /* until the traces are known */
+        runs[n_runs].span_id = owner; /* replaced when the traces are known */
     }
     if (o.n_seen != o.n || !profile_stacks_decode_traces(&o, first, runs))
         return false;
@@ -261,15 +261,15 @@ bool sf_profile_stacks_decode_runs(const struct sf_profile_stacks *s, struct sf_
 
 /* ---- of some stacks ---- */
 
-struct found { /* the rows that are requested, rising, and one that never is */
+struct found { /* matching rows, in increasing order, and a sentinel */
     uint16_t rows[SF_PROFILE_GRANULE_ROWS + 1];
     uint32_t n;
-    const int64_t *values; /* of each row, unless they are all the same */
+    const int64_t *values; /* by row, unless all are the same */
     int64_t value;
 };
 
-/* Looks at the lowest byte of each code; where codes have more, at the rest of those that pass. A
- * row is written down before it is known to count: that is cheaper than a branch. */
+/* Compares the lowest byte of each code; if codes have more bits, checks them for those that match.
+ * A row is stored before it is known to match: that is cheaper than a branch. */
 static void profile_stacks_decode_find_rows(const struct sf_profile_stacks *s, const bool *is_code,
                                             struct found *f)
 {
@@ -285,7 +285,8 @@ static void profile_stacks_decode_find_rows(const struct sf_profile_stacks *s, c
     }
     for (uint32_t i = 0; i < s->n_nodes; i++)
         is_low[i & 255] |= is_code[i];
-    for (uint32_t i = 0; i + 4 <= s->n_rows; i += 4) { /* written out: most of a search is here */
+    /* Unrolled: most of the time of a search is spent here. */
+    for (uint32_t i = 0; i + 4 <= s->n_rows; i += 4) {
         uint32_t codes = sf_load_u32le(s->low + i);
         f->rows[n] = (uint16_t)i;
         n += is_low[codes & 255];
@@ -310,7 +311,7 @@ static void profile_stacks_decode_find_rows(const struct sf_profile_stacks *s, c
     f->n = n;
 }
 
-/* Leaves those of the series. */
+/* Keeps only rows of the requested series. */
 static void profile_stacks_decode_keep_series(const uint32_t *series, const bool *is_series,
                                               struct found *f)
 {
@@ -322,8 +323,8 @@ static void profile_stacks_decode_keep_series(const uint32_t *series, const bool
     }
 }
 
-/* Counts the rows of each owner that were found, and adds their values where they differ. Nearly
- * all runs are a byte and have none: those are stepped over. False: damaged. */
+/* Counts the matching rows of each owner, and adds their values if they differ. Nearly all runs are
+ * one byte and have no matching row: those are skipped quickly. False: damaged. */
 static bool sum_runs(struct owners o, uint32_t n_rows, struct found *f, struct sf_profile_cost *to,
                      uint32_t *n_found)
 {
@@ -347,7 +348,7 @@ static bool sum_runs(struct owners o, uint32_t n_rows, struct found *f, struct s
     return at == n_rows && o.n_seen == o.n;
 }
 
-/* Those owners that have some of the rows; SF_NONE: damaged. Both lists are zeroed. */
+/* Returns the number of owners with matching rows; SF_NONE: damaged. Both lists are zeroed. */
 static uint32_t sum_owners(const struct owners *o, uint32_t n_rows, struct found *f,
                            struct sf_profile_cost *to, uint32_t *n_found)
 {
@@ -365,7 +366,7 @@ static uint32_t sum_owners(const struct owners *o, uint32_t n_rows, struct found
     return n;
 }
 
-/* With the columns that a search needs, where rows differ in them. False: damaged. */
+/* Decodes the columns that a search needs, if rows differ in them. False: damaged. */
 static bool profile_stacks_decode_search(struct sf_profile_stacks *s, const bool *is_code,
                                          const bool *is_series, uint32_t *series, int64_t *values,
                                          struct found *f)

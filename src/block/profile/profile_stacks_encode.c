@@ -1,19 +1,19 @@
-/* profile_stacks_encode.c - the stacks of a granule's rows, and whose they are: what a search for a
- * function reads, and nothing else (docs/format-profile-block.md).
+/* profile_stacks_encode.c - encodes the stacks of a granule's rows and their ids: exactly what a
+ * search for a function reads (docs/format-profile-block.md).
  *
- * The granule's nodes come first, so that most searches end there. Rows name theirs by its place in
- * that list, in whole bytes and a few bits apart, which can be looked through as it is; as bins
- * when they are few or some are far more often than others, which saves a quarter. Threads that
- * serve requests in turns have short runs of rows of few spans: a span is named once, and then by
- * how long ago it was named. */
+ * The granule's list of nodes comes first, so that most searches end there. Rows refer to it by
+ * index, in whole bytes and a few separate bits, which can be searched without decoding; or in bins
+ * if there are few nodes or some are much more frequent than others, which saves a quarter. Threads
+ * that serve requests in turns have short runs of rows of few spans: a span id is written once, and
+ * then referred to by distance. */
 #include <math.h>
 
 #include "base/invariant.h"
 #include "base/num.h"
 #include "block/profile/profile_writer.h"
 
-/* Places of the pending rows by node, those of one node in order: sorted byte by byte, as many
- * bytes as the largest node has. */
+/* Indexes of the pending rows sorted by node, stable: radix sort with as many bytes as the largest
+ * node has. */
 static const uint16_t *sort_rows(struct sf_profile_block_writer *w)
 {
     const struct sf_profile_detail *d = w->pending;
@@ -51,7 +51,7 @@ static uint8_t profile_stacks_encode_flags_of(const struct sf_profile_detail *d,
                      (has_lent ? SF_PROFILE_ANY_LENT : 0));
 }
 
-/* Nodes as steps; the place of each row's node in the list is left in `codes`. */
+/* Writes nodes as steps; `codes` gets the index of each row's node in the list. */
 static uint32_t encode_nodes(struct sf_profile_block_writer *w, uint16_t *codes, struct sf_buf *out)
 {
     const struct sf_profile_detail *d = w->pending;
@@ -104,7 +104,8 @@ static uint32_t series_place(const struct sf_profile_block_writer *w, uint32_t n
     return low;
 }
 
-/* Series as steps; the place of each row's is left in w->column, and its group in w->groups. */
+/* Writes series as steps; w->column gets the index of each row's series, and w->groups its
+ * group. */
 static void profile_stacks_encode_series(struct sf_profile_block_writer *w, struct sf_buf *out)
 {
     const struct sf_profile_detail *d = w->pending;
@@ -126,7 +127,7 @@ static void profile_stacks_encode_series(struct sf_profile_block_writer *w, stru
     SF_ASSERT(is_whole);
 }
 
-/* Can bins save a quarter of so many bytes? What codes are worth in bits reports it. */
+/* Can bins save a quarter of this many bytes? Estimated by the entropy of the codes. */
 static bool is_worth_bins(const uint16_t *codes, uint32_t n, uint32_t n_nodes, size_t plain)
 {
     uint16_t counts[SF_PROFILE_GRANULE_ROWS] = {0};
@@ -138,7 +139,7 @@ static bool is_worth_bins(const uint16_t *codes, uint32_t n, uint32_t n_nodes, s
     return bits / 8 < (float)(plain - plain / 4);
 }
 
-/* As bins when that saves a quarter: waits have few places, samples have many. */
+/* Uses bins if that saves a quarter: waits have few distinct stacks, samples have many. */
 static bool encode_binned(struct sf_profile_block_writer *w, const uint16_t *codes,
                           uint32_t n_nodes)
 {
@@ -192,8 +193,8 @@ static uint64_t profile_stacks_encode_hash_ids(const struct sf_profile_detail *d
     return sf_key_mix(sf_key_u64(d->span_id), sf_trace_id_key(d->trace_id, 0));
 }
 
-/* The place of the row's ids in the granule's list; new ones are added to it. No sf_table: 16 KiB
- * of two-byte slots, at most half full, are emptied for each granule. */
+/* The index of the row's ids in the granule's list; new ones are added. Not an sf_table: 16 KiB of
+ * two-byte slots, at most half full, are cleared for each granule. */
 static uint32_t profile_stacks_encode_place_of(struct sf_profile_block_writer *w, uint32_t row,
                                                uint32_t *io_n)
 {
@@ -211,8 +212,8 @@ static uint32_t profile_stacks_encode_place_of(struct sf_profile_block_writer *w
     return (*io_n)++;
 }
 
-/* A run: how many rows, and of whom: 0 the next of the list, k the k-th before that. Both in a byte
- * when they fit, three bits and five; where one is full, a varint has it. */
+/* Writes a run: the number of rows, and their ids: 0 the next of the list, k the k-th before that.
+ * In one byte (three and five bits) if both fit; otherwise with varints. */
 static void put_run(struct sf_buf *out, uint32_t n, uint32_t back)
 {
     bool is_long = n > SF_PROFILE_RUN_ROWS, is_far = back >= SF_PROFILE_RUN_BACK;
@@ -240,7 +241,8 @@ static uint32_t encode_runs(struct sf_profile_block_writer *w, struct sf_buf *ou
     return n_ids;
 }
 
-/* Of each of the list its trace: 0 and the id, or k for the k-th last of those given so. */
+/* Writes the trace of each entry of the list: 0 and the id, or k for the k-th last of those written
+ * so. */
 static void encode_traces(const struct sf_profile_block_writer *w, uint32_t n, struct sf_buf *out)
 {
     enum { LOOK_BACK = 16 };

@@ -1,4 +1,5 @@
-/* profile_tables_decode.c - symbols, series, profiles and places of one service, checked. */
+/* profile_tables_decode.c - decodes and checks symbols, series, profiles and positions of one
+ * service. */
 #include "base/time_unit.h"
 #include "block/format/cursor.h"
 #include "block/profile/profile_reader.h"
@@ -9,7 +10,8 @@ static int64_t next_signed(struct sf_cursor *c)
     return (int64_t)(v >> 1 ^ (0 - (v & 1)));
 }
 
-/* A count of things that take at least `size` bytes each; more than there are bytes is damage. */
+/* Reads a count of items that take at least `size` bytes each; more than the remaining bytes is
+ * damage. */
 static uint32_t next_count(struct sf_cursor *c, size_t size)
 {
     uint64_t n = sf_cursor_varint(c);
@@ -30,7 +32,7 @@ static uint32_t next_below(struct sf_cursor *c, uint32_t n)
     return v;
 }
 
-/* 0 is none, else place + 1. */
+/* 0 is none, otherwise index + 1. */
 static uint32_t next_or_none(struct sf_cursor *c, uint32_t n)
 {
     uint64_t v = sf_cursor_varint(c);
@@ -366,7 +368,7 @@ static int64_t profile_tables_decode_ns_of(int64_t ms)
 static bool decode_granules(struct sf_cursor *c, const struct sf_profile_service *me,
                             bool is_coarse, struct sf_arena *req, struct sf_profile_places *out)
 {
-    /* Times in the index are cut; in format 1 so are those of the rows, start and length. */
+    /* Times in the index are truncated; in format 1 also start and length of the rows. */
     int64_t cut_ns = is_coarse ? 1999999 : 999999;
     struct sf_profile_granule *list;
     out->n_granules = next_count(c, 5);

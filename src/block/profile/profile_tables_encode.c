@@ -1,4 +1,4 @@
-/* A service's symbols, series and profiles. */
+/* profile_tables_encode.c - encodes a service's symbols, series and profiles. */
 #include <string.h>
 
 #include "base/num.h"

@@ -1,5 +1,5 @@
-/* profile_threads.c - the threads of a service's processes: what is known of each beside the number
- * its samples carry. */
+/* profile_threads.c - the threads of a service's processes: numbers and names beyond the number
+ * that samples carry. */
 #include <stdlib.h>
 
 #include "base/table.h"
@@ -11,7 +11,7 @@ static bool profile_threads_is_thread(const struct sf_profile_set *s, uint32_t p
     return s->threads[place].process == process && s->threads[place].thread == thread;
 }
 
-/* The place of the thread, which is new when it was not there. */
+/* Finds the thread, or adds it. */
 static bool profile_threads_find(struct sf_profile_set *s, uint32_t process, uint64_t thread,
                                  uint32_t *out)
 {
@@ -37,7 +37,7 @@ static bool profile_threads_find(struct sf_profile_set *s, uint32_t process, uin
     return true;
 }
 
-/* What is stated later counts: threads are renamed, and numbers used again. */
+/* Later information replaces earlier: threads are renamed, and numbers reused. */
 static bool profile_threads_learn(struct sf_profile_set *s, uint32_t place, bool is_kernel,
                                   uint64_t runtime_id, sf_str name)
 {
@@ -74,7 +74,7 @@ enum sf_err sf_profile_threads_join(struct sf_profile_set *s, const struct sf_pr
 int sf_profile_threads_cmp(const void *a, const void *b)
 {
     const struct sf_profile_thread *x = a, *y = b;
-    if (x->process != y->process) /* none, which is SF_NONE, comes first */
+    if (x->process != y->process) /* no process (SF_NONE) comes first */
         return x->process + 1 < y->process + 1 ? -1 : 1;
     return x->t.thread < y->t.thread ? -1 : x->t.thread > y->t.thread;
 }

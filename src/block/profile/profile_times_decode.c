@@ -1,5 +1,5 @@
-/* profile_times_decode.c - when and on which thread the rows of a granule were, since format 2:
- * checked. */
+/* profile_times_decode.c - decodes and checks times and threads of the rows of a granule, since
+ * format 2. */
 #include "block/profile/profile_reader.h"
 
 struct run { /* rows of one thread, in the order of their starts */
@@ -19,7 +19,7 @@ static bool profile_times_decode_next_run(struct sf_cursor *c, uint32_t left, ui
     return !c->is_bad && n > 0 && n <= left && process <= n_processes;
 }
 
-/* The runs say of all rows, no more, whose they are. Leaves the cursor behind them. */
+/* Checks that the runs cover exactly all rows. Leaves the cursor after them. */
 static bool check_runs(struct sf_cursor *c, uint32_t n_rows, uint32_t n_processes)
 {
     struct run run = {0};
@@ -29,8 +29,8 @@ static bool check_runs(struct sf_cursor *c, uint32_t n_rows, uint32_t n_processe
     return true;
 }
 
-/* From steps and lengths, in microseconds: the starts, in nanoseconds both. Steps begin where the
- * row before began, or where it ended; the first of a run has none. */
+/* Computes starts from steps and lengths (in microseconds; results in nanoseconds). Steps are
+ * relative to the start or the end of the previous row; the first row of a run has none. */
 static bool profile_times_decode_add_steps(struct sf_profile_times *t, const int64_t *steps,
                                            bool is_from_end)
 {

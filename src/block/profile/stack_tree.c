@@ -78,7 +78,7 @@ static uint32_t path_location(const struct sf_stack_path *p,
     return p->locations[p->n - depth];
 }
 
-/* Two frames a step: each step waits for the one before. */
+/* Two frames per step: each step depends on the one before. */
 static void path_init(struct sf_stack_path *p, const uint32_t *locations, uint32_t n)
 {
     uint64_t hash = sf_key_secret[4];
@@ -100,7 +100,7 @@ static uint64_t path_hash(const struct sf_stack_path *p, uint32_t depth)
     return sf_key_fold(hash ^ sf_key_secret[2], sf_key_secret[3]);
 }
 
-/* Is `node` the end of the root-most `depth` frames? */
+/* Is `node` the end of the `depth` outermost frames? */
 static bool is_path(const struct sf_stack_tree *t, uint32_t node, const struct sf_stack_path *p,
                     uint32_t depth)
 {
@@ -112,7 +112,7 @@ static bool is_path(const struct sf_stack_tree *t, uint32_t node, const struct s
     return node == 0;
 }
 
-/* What may be the end of the root-most `depth` frames: hash and location are those. */
+/* A node that may be the end of the `depth` outermost frames: its hash and location match. */
 static bool stack_tree_guess(const struct sf_stack_tree *t, const struct sf_stack_path *p,
                              uint32_t depth, uint32_t *out)
 {
@@ -134,8 +134,8 @@ static bool find_leaf(const struct sf_stack_tree *t, const struct sf_stack_path 
     return false;
 }
 
-/* How many of the root-most frames are known, and their end. Equal hashes of other paths may
- * mislead the search by halves; then one frame is queried for after the other. */
+/* Returns how many of the outermost frames are in the tree, and the node where they end. Hash
+ * collisions may mislead the binary search; then the frames are looked up one after the other. */
 static uint32_t find_callers(const struct sf_stack_tree *t, const struct sf_stack_path *p,
                              uint32_t *out)
 {

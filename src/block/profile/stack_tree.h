@@ -1,13 +1,13 @@
 /* stack_tree.h - the stacks of one service as a tree: a node is a location under its caller.
  *
- * Twelve to twenty bytes a node, because a busy service has a hundred thousand of them and they
- * decide how often profiles must be flushed: the node itself, and its number in an open table.
+ * Twelve to twenty bytes per node (the node itself, and its number in a hash table), because a busy
+ * service has a hundred thousand of them and their size decides how often profiles must be flushed.
  *
- * A tree is filled stack by stack, as samples come in, or node by node, as merges do; never both.
- * Stack by stack, a node is looked up by the hash of the whole path from the root to it: a stack
- * that is known takes one check, and a walk up the tree to be sure. Of a new one the known callers
- * are searched by halves, since the callers of a known node are known; what is below them is new
- * without asking. Node by node, it is looked up by its parent and its location. */
+ * A tree is filled either stack by stack, from samples, or node by node, by merges; never both.
+ * Stack by stack, a node is looked up by the hash of the whole path from the root to it: a known
+ * stack takes one lookup, and a walk up the tree to verify it. For a new stack, binary search finds
+ * the known callers, since all callers of a known node are known; all frames below are new. Node by
+ * node, it is looked up by its parent and its location. */
 #pragma once
 #include "base/limits.h"
 #include "base/table.h"
@@ -16,27 +16,27 @@
 struct sf_stack_tree {
     struct sf_profile_node *nodes; /* the first is the root */
     uint32_t n, cap;
-    struct sf_table paths; /* nodes, by all locations from the root to them; or */
+    struct sf_table paths; /* nodes by all locations from the root to them; or */
     struct sf_table at;    /* by parent and location */
 };
 
-bool sf_stack_tree_init(struct sf_stack_tree *t); /* false: no memory; then done is fine */
+bool sf_stack_tree_init(struct sf_stack_tree *t); /* false: no memory; done may be called then */
 void sf_stack_tree_done(struct sf_stack_tree *t); /* a zeroed one is fine */
 size_t sf_stack_tree_memory(const struct sf_stack_tree *t);
 
 /* The node of `location` under `parent`, made when there is none. False: no memory. */
 bool sf_stack_tree_add(struct sf_stack_tree *t, uint32_t parent, uint32_t location, uint32_t *out);
-/* The leaf of a stack, leaf first; the root when it has no frames. False: no memory, or more than
- * SF_LIMIT_FRAMES, which no decoder gives. */
+/* The leaf node of a stack, given leaf first; the root if it has no frames. False: no memory, or
+ * more than SF_LIMIT_FRAMES, which no decoder returns. */
 bool sf_stack_tree_add_stack(struct sf_stack_tree *t, const uint32_t *locations, uint32_t n,
                              uint32_t *out);
 
-/* The same in steps, so that several stacks wait for memory together: init, which borrows the
+/* The same in steps, so that the cache misses of several stacks overlap: init, which borrows the
  * locations, fetch, then add. */
 struct sf_stack_path {
     const uint32_t *locations; /* leaf first */
     uint32_t n;
-    uint64_t evens[SF_LIMIT_FRAMES / 2 + 1]; /* hashes of the root-most 0, 2, 4, ... frames */
+    uint64_t evens[SF_LIMIT_FRAMES / 2 + 1]; /* hashes of the outermost 0, 2, 4, ... frames */
 };
 bool sf_stack_tree_path(const struct sf_stack_tree *t, const uint32_t *locations, uint32_t n,
                         struct sf_stack_path *out); /* false: more than SF_LIMIT_FRAMES */

@@ -76,7 +76,7 @@ const struct sf_shape_map *sf_row_maps_shape(struct sf_row_maps *m, struct sf_sp
         map->n = node->n_keys;
     }
     while (m->r->shapes.nodes[at].n_keys)
-        at = m->r->shapes.nodes[at].parent; /* the root; both trees number them alike */
+        at = m->r->shapes.nodes[at].parent; /* the root, which has the same number in both trees */
     for (uint32_t i = 0; i < map->n; i++) {
         if (!row_maps_find_key(m, w, map->keys[i]))
             return NULL;

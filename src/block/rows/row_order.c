@@ -4,7 +4,7 @@
 
 #include "base/table.h"
 
-enum { SMALL = 24 }; /* rows of a trace up to which comparing all with all is the fastest */
+enum { SMALL = 24 }; /* up to this many rows of a trace, comparing all pairs is fastest */
 
 static int row_order_by_start(const void *a, const void *b, void *arg)
 {
@@ -42,14 +42,14 @@ static bool row_order_same_trace(const struct sf_mem_row *a, const struct sf_mem
     return a->tenant == b->tenant && sf_trace_id_eq(a->trace_id, b->trace_id);
 }
 
-struct seeker { /* while rows search for their traces */
+struct seeker { /* finds the trace of each row */
     struct sf_row_order *o;
     struct sf_table at; /* of groups */
     uint32_t *of_row;   /* the trace of each row, in order */
     size_t n;
 };
 
-/* The place of the row's trace among the groups; a new one is added. Room is there. */
+/* The index of the row's trace among the groups; a new one is added. There is space for it. */
 static uint32_t row_order_place_of(struct seeker *k, uint32_t ref, const struct sf_mem_row *row)
 {
     struct sf_row_order *o = k->o;
@@ -77,7 +77,7 @@ static void row_order_find_group(struct seeker *k, uint32_t ref, const struct sf
         g->first_ns = row->index_ns;
 }
 
-/* Gives every row its trace: `of_row`, and the traces in order of appearance. */
+/* Finds the trace of every row (`of_row`); lists the traces in order of appearance. */
 static bool row_order_find_groups(struct sf_row_order *o, size_t n_sets, size_t n_rows,
                                   uint32_t *of_row, struct sf_arena scratch)
 {
@@ -136,7 +136,7 @@ static bool same_span(const struct sf_mem_row *a, const struct sf_mem_row *b)
     return a->span_id == b->span_id && a->kind == b->kind;
 }
 
-/* Of each span that came more than once keeps the better copy; returns how many rows are left. */
+/* Keeps the better copy of each duplicate span; returns how many rows are left. */
 static uint32_t row_order_drop_repeats(const struct sf_rowset *const *sets, uint32_t *rows,
                                        uint32_t n)
 {

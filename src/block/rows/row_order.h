@@ -1,5 +1,5 @@
-/* row_order.h - the order in which the rows of rowsets go into a block: by tenant, traces by first
- * start, rows by start, of repeated spans the better copy alone. */
+/* row_order.h - the order in which the rows of rowsets are written to a block: by tenant, traces by
+ * first start, rows by start; of duplicate spans only the better copy. */
 #pragma once
 #include "block/rows/rowset.h"
 
@@ -12,11 +12,11 @@ struct sf_row_order {
     const struct sf_rowset *const *sets; /* borrowed */
     struct sf_row_group *groups;
     uint32_t n_groups;
-    uint32_t *rows; /* as sf_rowsets_row() takes them, trace by trace */
+    uint32_t *rows; /* as arguments of sf_rowsets_row(), trace by trace */
 };
 
-/* Groups the rows; both lists live in `req`. False: it is full. */
+/* Groups the rows; both lists are in `req`. False: it is full. */
 bool sf_row_order_init(struct sf_row_order *o, const struct sf_rowset *const *sets, size_t n_sets,
                        struct sf_arena *req);
-/* The rows of a group, without repeats and in order; ask once per group. */
+/* The rows of a group, sorted and without duplicates; call once per group. */
 uint32_t *sf_row_order_trace(struct sf_row_order *o, uint32_t group, uint32_t *out_n);

@@ -7,9 +7,9 @@
 #include "block/rows/rowset_words.h"
 
 enum {
-    KEEP_LEN = 16 << 20, /* what a reset rowset keeps touched */
-    KEEP_KEYS = 1024,    /* a flood of keys, */
-    KEEP_SHAPES = 16384, /* or of combinations, must not stay for ever */
+    KEEP_LEN = 16 << 20, /* bytes of memory that a reset rowset keeps */
+    KEEP_KEYS = 1024,    /* a reset drops more keys, */
+    KEEP_SHAPES = 16384, /* or more shapes, than these */
     KEEP_SLOTS = 4096,
 };
 
@@ -82,7 +82,7 @@ void sf_rowset_reset(struct sf_rowset *r)
         keys_done(r);
         sf_dict_done(&r->texts);
     }
-    for (uint32_t i = 0; i < r->n_keys; i++) { /* names and shapes come again */
+    for (uint32_t i = 0; i < r->n_keys; i++) { /* keep names and shapes: they will be used again */
         sf_dict_reset(&r->keys[i].texts);
         r->keys[i].n_values = 0;
     }
@@ -153,7 +153,7 @@ static bool table_grow(struct sf_mem_table *t)
     return true;
 }
 
-/* The place of an equal one; else `lookup` is where a new one is kept. */
+/* The index of an equal entry; otherwise `lookup` is the slot for a new one. */
 static bool rowset_table_find(const struct sf_rowset *r, const struct sf_mem_table *t,
                               const struct sf_mem_ref *like, struct sf_table_lookup *lookup,
                               uint32_t *out)
@@ -183,7 +183,7 @@ static enum sf_err rowset_say(const struct sf_rowset *r, enum sf_err err, struct
     }
 }
 
-/* The words [off, n_words) become a place of the table, or are returned when already known. */
+/* Makes the words [off, n_words) an entry of the table, or returns the equal one that exists. */
 static enum sf_err rowset_settle(struct sf_rowset *r, struct sf_mem_table *t, uint32_t tenant,
                                  size_t off, uint32_t *out)
 {

@@ -1,10 +1,10 @@
-/* rowset.h - span rows as codes: what memtables and merges are made of, and blocks from.
+/* rowset.h - span rows as codes, for memtables and merges; blocks are written from rowsets.
  *
- * Every text is kept once, in a dictionary per attribute name (and one for all else), and a row
- * says its code. Code that copies rows, from a granule into a rowset or from a rowset into a block,
+ * Every text is stored once, in a dictionary per attribute name (and one for all other texts), and
+ * rows contain its code. Copying rows, from a granule into a rowset or from a rowset into a block,
  * maps codes to codes and processes a text once per dictionary, not once per row. Everything is
- * append-only, so a batch that fails half way is undone by going back to a mark. One thread at a
- * time. */
+ * append-only, so a batch that fails half way is undone by going back to a mark. For use by one
+ * thread at a time. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
@@ -30,7 +30,7 @@ struct sf_mem_row {
     uint64_t start_ns, end_ns;
     int64_t index_ns;
     uint32_t tenant, resource, scope;
-    uint32_t data_off; /* of the rest, in words */
+    uint32_t data_off; /* of its remaining data, in words */
     uint32_t n_attrs;
     uint8_t kind, status, bits;
 };
@@ -56,26 +56,27 @@ struct sf_rowset {
     struct sf_mem_row *rows;
     uint32_t *words;
     size_t n_rows, rows_cap;
-    size_t n_words, data_cap; /* the latter in bytes, for words and texts together */
-    size_t text_len;          /* what dictionaries hold, about */
+    size_t n_words, data_cap; /* data_cap: in bytes, for words and texts together */
+    size_t text_len;          /* size of the dictionaries, about */
     struct sf_mem_table resources, scopes;
     struct sf_row_key *keys;
     uint32_t n_keys, key_cap;
     struct sf_dict key_ids; /* root, type and name of each key */
-    struct sf_dict texts;   /* names, messages, states, urls; code + 1, for 0 is the empty text */
+    struct sf_dict texts; /* names, messages, states, urls; rows have code + 1, 0: empty */
     struct sf_shapes shapes;
     struct sf_buf pack;     /* scratch */
     int64_t first_index_ns; /* smallest index time; INT64_MAX when empty */
-    int64_t last_ns;        /* largest end, cut as the index time rule says; INT64_MIN when empty */
+    int64_t last_ns;        /* largest end, limited like the index time; INT64_MIN when empty */
 };
 
-/* Reserves space for `rows_cap` rows and `data_cap` bytes; only touched pages cost memory. */
+/* Reserves address space for `rows_cap` rows and `data_cap` bytes; only used pages cost memory. */
 bool sf_rowset_init(struct sf_rowset *r, size_t rows_cap, size_t data_cap);
 void sf_rowset_done(struct sf_rowset *r); /* a zeroed one is fine */
 void sf_rowset_reset(
-    struct sf_rowset *r); /* empties; frees memory far beyond what a memtable needs */
-size_t sf_rowset_len(const struct sf_rowset *r);      /* bytes in use */
-uint32_t sf_rowset_tenant(const struct sf_rowset *r); /* of all rows; 0: several, or none */
+    struct sf_rowset *r); /* empties it; frees memory that a memtable does not usually need */
+size_t sf_rowset_len(const struct sf_rowset *r); /* bytes in use */
+/* The tenant of all rows; 0: several, or none. */
+uint32_t sf_rowset_tenant(const struct sf_rowset *r);
 
 struct sf_rowset_mark {
     size_t n_rows, n_words;
@@ -83,17 +84,16 @@ struct sf_rowset_mark {
     int64_t first_index_ns, last_ns;
 };
 struct sf_rowset_mark sf_rowset_mark(const struct sf_rowset *r);
-/* Texts that came since stay behind, known and unused, until the reset. */
+/* Texts added after the mark remain in the dictionaries, unused, until the reset. */
 void sf_rowset_undo(struct sf_rowset *r, struct sf_rowset_mark to);
 
-/* Places of a resource and scope of a tenant; equal ones share one. LIMIT, NOMEM or INPUT (an
+/* Indexes of a resource and scope of a tenant; equal ones share one. LIMIT, NOMEM or INPUT (an
  * attribute has no type). */
 enum sf_err sf_rowset_resource(struct sf_rowset *r, uint32_t tenant, const struct sf_resource *res,
                                uint32_t *out, struct sf_why *why);
 enum sf_err sf_rowset_scope(struct sf_rowset *r, uint32_t tenant, const struct sf_scope *scope,
                             uint32_t *out, struct sf_why *why);
-/* `span->resource` and `scope` are places in this rowset. `last_ns` is the end as retention shall
- * see it. */
+/* `span->resource` and `scope` are indexes in this rowset. `last_ns` is the end for retention. */
 enum sf_err sf_rowset_add(struct sf_rowset *r, uint32_t tenant, const struct sf_span *span,
                           int64_t index_ns, int64_t last_ns, struct sf_why *why);
 
@@ -106,7 +106,7 @@ bool sf_rowset_get_resource(const struct sf_rowset *r, uint32_t place, struct sf
 bool sf_rowset_get_scope(const struct sf_rowset *r, uint32_t place, struct sf_arena *req,
                          struct sf_scope *out);
 
-/* A row of several rowsets: which one, then the place in it. */
+/* A reference to a row of several rowsets: number of the set, then index in it. */
 enum { SF_ROW_PLACE_BITS = 21, SF_ROWSETS_MAX = 1 << (32 - SF_ROW_PLACE_BITS) };
 
 static inline const struct sf_mem_row *sf_rowsets_row(const struct sf_rowset *const *sets,
@@ -116,7 +116,7 @@ static inline const struct sf_mem_row *sf_rowsets_row(const struct sf_rowset *co
 }
 
 /* Writes all rows of all sets as if they were one: grouped by tenant and trace, traces by first
- * start, rows by start, of repeated spans the better copy. Counts what was left out. */
+ * start, rows by start, without duplicate spans, which are counted. */
 enum sf_err sf_rowset_write_all(const struct sf_rowset *const *sets, size_t n_sets,
                                 struct sf_span_block_writer *w, struct sf_arena scratch,
                                 uint64_t *out_n_repeats, struct sf_why *why);

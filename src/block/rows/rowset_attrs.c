@@ -1,16 +1,17 @@
-/* rowset_attrs.c - attributes become a shape and codes.
+/* rowset_attrs.c - converts attributes to a shape and codes.
  *
- * Nearly every span has the keys of one before it. So a key's string is not hashed: it is compared
- * with those that came next in the same place before, and the walk yields the shape as well. */
+ * Nearly every span has the same keys as an earlier one. So a key's string is usually not hashed:
+ * it is compared with the keys that followed the same preceding keys before, and this walk down the
+ * tree also yields the shape. */
 #include "base/list.h"
 #include "block/format/overflow.h"
 #include "block/rows/rowset_words.h"
 
 enum {
-    MAX_KEYS = 8192,  /* names with dictionaries of their own; later ones share one per root */
-    MAX_SIBLINGS = 6, /* examined before hashing */
+    MAX_KEYS = 8192,  /* names with their own dictionary; further ones share one per root */
+    MAX_SIBLINGS = 6, /* siblings compared before hashing */
     LOOK_AHEAD = 16,  /* attributes looked up together */
-    ENTRY_LEN = 32,   /* what a dictionary needs for an entry besides its bytes */
+    ENTRY_LEN = 32,   /* size of a dictionary entry besides its bytes */
 };
 
 /* ---- texts ---- */
@@ -20,7 +21,7 @@ static bool has_text_room(const struct sf_rowset *r, sf_str s)
     return s.len <= r->data_cap && sf_rowset_has_room(r, (s.len + ENTRY_LEN) / sizeof(*r->words));
 }
 
-/* What came of one more look-up in a dictionary that had `n` entries before. */
+/* Accounts for one more lookup in a dictionary that had `n` entries before. */
 static enum sf_err count_text(struct sf_rowset *r, const struct sf_dict *d, uint32_t n, sf_str s,
                               bool is_ok)
 {
@@ -134,14 +135,13 @@ static enum sf_err rowset_attrs_step(struct sf_rowset *r, uint32_t root, uint32_
 
 /* ---- values ---- */
 
-struct pending { /* an attribute on its way */
+struct pending { /* an attribute that is being looked up */
     uint32_t key, code;
     uint64_t hash;
 };
 
-/* First half: which dictionary, and where in it the text would be found. Asking for the memory of
- * several texts before examining any of them is what makes this fast: dictionaries do not fit the
- * cache. */
+/* First half: finds the dictionary and prefetches the slot of the text. Dictionaries do not fit the
+ * cache, so prefetching for several texts before looking any of them up makes this fast. */
 static void rowset_attrs_look_ahead(const struct sf_rowset *r, const struct sf_attr *a,
                                     struct pending *p)
 {

@@ -1,4 +1,5 @@
-/* rowset_get.c - rows of a rowset as spans again: our own words, never from outside. */
+/* rowset_get.c - converts rows of a rowset back to spans. The words were written by this process
+ * and are trusted. */
 #include "block/format/overflow.h"
 #include "block/rows/rowset_words.h"
 

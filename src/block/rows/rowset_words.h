@@ -1,5 +1,5 @@
-/* rowset_words.h - how a row lies in the words of a rowset; private to the files that write and
- * read them.
+/* rowset_words.h - the layout of a row in the words of a rowset; private to the files that write
+ * and read them.
  *
  *   name, shape, values of its attributes, then the rare parts in the order of their bits:
  *   message | trace state | flags | dropped attributes, events, links |
@@ -23,7 +23,7 @@ static inline bool sf_rowset_has_room(const struct sf_rowset *r, size_t n)
     size_t used = r->n_words * sizeof(*r->words) + r->text_len;
     return used <= r->data_cap && n <= (r->data_cap - used) / sizeof(*r->words);
 }
-/* The callers below have made sure of it. */
+/* The caller has checked that there is space. */
 static inline void sf_rowset_put(struct sf_rowset *r, uint32_t v)
 {
     r->words[r->n_words++] = v;

@@ -1,10 +1,10 @@
-/* rowset_write.c - rowsets become traces of a block. */
+/* rowset_write.c - writes rowsets as traces of a block. */
 #include "base/invariant.h"
 #include "block/rows/row_maps.h"
 #include "block/rows/row_order.h"
 #include "block/span/writer.h"
 
-/* Places of a set to the block's codes; SF_NONE until asked. */
+/* Maps indexes of a set to the block's codes; SF_NONE until needed. */
 static uint32_t *rowset_write_new_codes(struct sf_arena *scratch, uint32_t n)
 {
     uint32_t *codes = sf_arena_raw(scratch, (n + (size_t)1) * sizeof(*codes), 16);
@@ -33,7 +33,7 @@ static enum sf_err code_of_scope(struct sf_row_maps *m, struct sf_span_block_wri
     return sf_span_block_writer_scope(w, row->tenant, &scope, &m->scopes[row->scope], why);
 }
 
-/* One trace, in slices that a granule can take. */
+/* Writes one trace, in slices that fit a granule. */
 static enum sf_err write_trace(struct sf_span_block_writer *w, struct sf_row_maps *maps,
                                const uint32_t *rows, uint32_t n, struct sf_why *why)
 {

@@ -1,7 +1,7 @@
-/* filter_probe.c - asks a filter or the trace index of a block, reading only the pages that hold
- * the answer. A trace is found by the trace filter and then the sorted index of hashes; a span by
- * the filters of groups of granules. Finding confirms a matching hash by the id itself; may_have
- * does not. */
+/* filter_probe.c - queries a filter or the trace index of a block, reading only the pages that are
+ * needed. A trace is found by the trace filter and then the sorted index of hashes; a span by the
+ * filters of groups of granules. `find` functions verify a matching hash by the id itself;
+ * `may_have` functions do not. */
 #include "block/format/encoding.h"
 #include "block/format/fuse.h"
 #include "block/span/reader.h"
@@ -33,8 +33,8 @@ enum sf_err sf_filter_probe(const struct sf_span_block_reader *r, uint16_t secti
     return err;
 }
 
-/* Records of groups are in the order of their granules, about as many granules each: those around
- * the guess are read at once, which is one page. */
+/* Records of groups are sorted by granule, with about the same number of granules each: those
+ * around the estimated position are read at once, which is one page. */
 enum { AT_ONCE = 128 };
 
 static struct sf_filter_group filter_probe_group_of(const uint8_t *rec)
@@ -43,7 +43,7 @@ static struct sf_filter_group filter_probe_group_of(const uint8_t *rec)
                                     sf_load_u64le(rec + 8), sf_load_u64le(rec + 16)};
 }
 
-/* The record of `granule` among these, and those after it; 0: it is not there. */
+/* Copies the record of `granule` and those after it; returns their number, 0: not found. */
 static uint32_t filter_probe_find_groups(const uint8_t *recs, uint32_t n, uint32_t granule,
                                          struct sf_filter_group *out, uint32_t cap)
 {
@@ -65,7 +65,7 @@ static uint32_t filter_probe_find_groups(const uint8_t *recs, uint32_t n, uint32
     return n_out;
 }
 
-/* Is the answer in the first page, which also says how many there are? */
+/* Is the answer in the first page, which also has the number of records? */
 static enum sf_err filter_probe_find_first(const struct sf_span_block_reader *r, uint16_t section,
                                            uint32_t granule, struct sf_arena scratch,
                                            struct sf_filter_group *out, uint32_t cap,
@@ -120,8 +120,8 @@ enum sf_err sf_filter_probe_groups(const struct sf_span_block_reader *r, uint16_
 
 /* ---- traces ---- */
 
-/* First pair whose hash is not below `key`. Hashes are spread evenly, so the place is guessed from
- * the value; the guess is checked like any other step. */
+/* First pair whose hash is not below `key`. Hashes are evenly distributed, so the position is
+ * estimated from the value (interpolation search); each estimate is checked. */
 static enum sf_err lower_bound(const struct sf_span_block_reader *r, uint32_t key, uint64_t n,
                                struct sf_arena scratch, uint64_t *out, struct sf_why *why)
 {
@@ -134,7 +134,7 @@ static enum sf_err lower_bound(const struct sf_span_block_reader *r, uint32_t ke
         enum sf_err err;
         if (steps++ == 0)
             mid = key * n >> 32;
-        else if (steps == 2) /* one page to the other side of the first guess */
+        else if (steps == 2) /* one page to the other side of the first estimate */
             mid = low == 0 ? (high > 256 ? high - 256 : mid) : (low + 256 < high ? low + 256 : mid);
         err = sf_span_block_reader_paged(r, SF_SECTION_TIDX, mid * 8, raw, sizeof(raw), scratch,
                                          why);
@@ -153,7 +153,8 @@ static uint32_t granule_of_trace(const struct sf_span_block_reader *r, uint64_t 
 {
     uint32_t low = 0, high = r->n_granules;
 
-    /* The last granule that begins at or before it; then back to where the trace begins. */
+    /* Finds the last granule that begins at or before it; then goes back to where the trace
+     * begins. */
     while (low + 1 < high) {
         uint32_t mid = low + (high - low) / 2;
         if (r->granules[mid].first_trace <= trace)
@@ -166,7 +167,7 @@ static uint32_t granule_of_trace(const struct sf_span_block_reader *r, uint64_t 
     return low;
 }
 
-/* Is trace number `trace` the one with this id? Then its granule and first row. */
+/* Does trace number `trace` have this id? If so, returns its granule and first row. */
 static enum sf_err check_trace(const struct sf_span_block_reader *r, uint64_t trace,
                                uint32_t tenant, sf_trace_id id, struct sf_arena scratch,
                                bool *out_found, struct sf_trace_place *out, struct sf_why *why)
@@ -231,8 +232,8 @@ enum sf_err sf_filter_probe_trace_index(const struct sf_span_block_reader *r, ui
     return err;
 }
 
-/* Where the entries of the index begin that may be the trace's; *out_n: how many entries there are,
- * 0: the filter says no. */
+/* Finds the first entry of the index that may be the trace's; *out_n: number of entries, 0: the
+ * filter excludes the trace. */
 static enum sf_err find_entries(const struct sf_span_block_reader *r, uint32_t tenant,
                                 uint64_t hash, struct sf_arena scratch, uint64_t *out_at,
                                 uint64_t *out_n, struct sf_why *why)
@@ -342,7 +343,7 @@ enum sf_err sf_filter_probe_find_span(const struct sf_span_block_reader *r, uint
     for (uint32_t g = 0; g < r->n_granules && !*out_found && !err; g++) {
         if (r->granules[g].tenant != tenant)
             continue;
-        if (g - group.first >= group.n) { /* granules of a group share its filter */
+        if (g - group.first >= group.n) { /* granules of a group share one filter */
             err = sf_filter_probe_groups(r, SF_SECTION_SFLT, g, scratch, &group, 1, &n, why);
             may_be = true;
             if (!err && group.len)

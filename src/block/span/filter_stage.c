@@ -1,13 +1,13 @@
-/* filter_stage.c - the sections that say "not here": filters of attribute values, span ids and
- * trace ids, and the sorted index of traces. */
+/* filter_stage.c - writes the sections that exclude blocks from a search: filters of attribute
+ * values, span ids and trace ids, and the sorted index of traces. */
 #include "base/hash.h"
 #include "base/heap.h"
 #include "block/format/fuse.h"
 #include "block/span/writer.h"
 
-enum { AHEAD = 16 }; /* hashes on their way into the set at once */
+enum { AHEAD = 16 }; /* hashes prefetched before they are added to the set */
 
-/* Room is there. */
+/* Adds a hash; there is space for it. */
 static void put_hash(struct sf_hash_set *s, uint64_t hash)
 {
     struct sf_table_lookup lookup = sf_table_lookup(&s->at, sf_key_u64(hash));
@@ -39,7 +39,7 @@ static bool reserve_hashes(struct sf_hash_set *s, uint32_t n)
     return sf_table_reserve(&s->at, n);
 }
 
-/* Slots lie scattered: each is queried for well before it is examined. */
+/* Slots are scattered in memory: each is prefetched well before it is used. */
 bool sf_filter_stage_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash,
                                       const struct sf_text_list *texts, const uint64_t *hashes)
 {
@@ -54,7 +54,7 @@ bool sf_filter_stage_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash,
         if (i < n) {
             uint64_t hash = hashes ? hashes[i] : sf_hash_str(sf_text_list_get(texts, i));
             hash = sf_hash_mix(key_hash, hash);
-            /* 0 represents none; probes ask for 1 as well, see the reader */
+            /* 0 marks an empty slot, so the hash 0 is stored as 1; see the reader */
             mixed[i % AHEAD] = hash ? hash : 1;
             sf_table_prefetch(&s->at, sf_key_u64(mixed[i % AHEAD]));
         }
@@ -118,7 +118,8 @@ void sf_filter_stage_encode_groups(const struct sf_buf *groups, const struct sf_
     sf_buf_add(out, filters->p, filters->len);
 }
 
-/* Pairs (high half of the hash, number of the trace), sorted; four passes of a byte each. */
+/* Encodes pairs (high half of the hash, number of the trace), sorted; radix sort with four
+ * passes. */
 bool sf_filter_stage_encode_trace_index(const uint64_t *hashes, size_t n, struct sf_buf *out)
 {
     uint64_t *from = sf_heap_new_n(n, sizeof(*from)), *to = sf_heap_new_n(n, sizeof(*to));

@@ -1,4 +1,4 @@
-/* granule.c - the columns of one granule that were requested, and no others. */
+/* granule.c - decodes the requested columns of one granule. */
 #include "block/format/encoding.h"
 #include "block/span/reader.h"
 
@@ -65,7 +65,7 @@ enum sf_err sf_granule_ids(struct sf_granule_ctx *c, const sf_trace_id *trace_id
     return SF_OK;
 }
 
-struct parents { /* the three columns a parent can be in */
+struct parents { /* the three columns of which one has the parent */
     const uint8_t *codes, *ids;
     const uint32_t *rows;
     uint32_t n_wide, n_foreign;
@@ -144,7 +144,8 @@ enum sf_err sf_granule_starts(struct sf_granule_ctx *c, const uint32_t *trace_ro
         return err;
     if (!deltas || !trace_deltas)
         return sf_span_block_reader_corrupt(c->r, c->granule, SF_BLOCK_START, c->why);
-    starts = (uint64_t *)(uintptr_t)deltas; /* our own array: the sums go where they came from */
+    /* The array belongs to this function: overwrite it with the sums. */
+    starts = (uint64_t *)(uintptr_t)deltas;
     for (uint32_t t = 0; t < n; t++) {
         start += trace_deltas[t];
         for (uint32_t i = 0; i < trace_rows[t]; i++)

@@ -1,14 +1,14 @@
-/* granule_carry.c - a granule goes from one block into another as it is stored.
+/* granule_carry.c - copies a stored granule from one block into another without decoding its rows.
  *
- * Chunks know nothing of the block around them but for three things: places of resources, places of
- * scopes, and the numbers of keys, in shapes and as column numbers. These are written again, all
- * else is copied with its checksum and its value hashes. The block's tables need to know what the
- * granule holds: for that names, durations, codes and dictionaries are decoded, and counted as the
- * writer counts what it encodes. What is saved is looking up every value twice, encoding and
- * compressing.
+ * Chunks depend on the block around them in three ways only: indexes of resources, indexes of
+ * scopes, and the numbers of keys, in shapes and as column numbers. These are rewritten; everything
+ * else is copied with its checksum and its value hashes. The tables of the new block need
+ * statistics of the granule: for them names, durations, codes and dictionaries are decoded, and
+ * counted as the writer counts what it encodes. This saves looking up every value twice, encoding
+ * and compressing.
  *
- * A granule that is small would stay small for ever, so it is not carried. One with spans that end
- * in the future is not either: `ts_max` was cut by the clock of the block it is in. */
+ * Small granules are not copied, since they would stay small for ever. Neither is one with spans
+ * that end in the future: its `ts_max` was limited by the clock of its block. */
 #include "block/span/granule_carry.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #include "block/span/writer.h"
 
 enum {
-    LARGE_LEN = 1 << 20, /* stored bytes: large enough, however few rows it has */
+    LARGE_LEN = 1 << 20, /* stored bytes from which it is large enough, however few rows it has */
     FEW_TEXTS = SF_BLOCK_MAX_TOP + SF_BLOCK_MAX_TOP / 3, /* 3/4 of more are more than MAX_TOP */
     COUNTERS = 1 << 16,
 };
@@ -54,7 +54,7 @@ bool sf_granule_carry_can(const struct sf_span_block_reader *r, uint32_t granule
     struct sf_chunk_desc d[2];
     uint64_t len = 0;
 
-    if (!r->sections[SF_SECTION_SFLT].id) /* a part: its chunks are not compressed */
+    if (!r->sections[SF_SECTION_SFLT].id) /* a part in memory: its chunks are not compressed */
         return false;
     if (r->info.format != SF_SPAN_BLOCK_FORMAT || g->is_continuation || r->info.created_ns <= 0 ||
         g->ts_max_ns >= limit || has_overflow(r))
@@ -71,7 +71,7 @@ struct carry {
     struct sf_span_block_writer *w;
     struct sf_granule_ctx *from;
     const struct sf_block_codes *codes;
-    const uint32_t *resources, *scopes; /* of the rows, codes of the new block */
+    const uint32_t *resources, *scopes; /* by row: codes of the new block */
     bool has_same_resources, has_same_scopes;
     struct sf_shape_column shapes[3]; /* of spans, events, links */
     uint32_t *shape_rows[3];
@@ -160,11 +160,11 @@ static enum sf_err map_key(struct carry *c, uint32_t key)
     if (err)
         sf_span_block_writer_fail(c->w, err);
     else
-        SF_ASSERT(c->w->keys[*code].type == k->type); /* sf_granule_carry_fits() */
+        SF_ASSERT(c->w->keys[*code].type == k->type); /* ensured by sf_granule_carry_fits() */
     return err;
 }
 
-/* How many rows have each shape. */
+/* Counts the rows of each shape. */
 static enum sf_err granule_carry_count_rows(struct carry *c, const struct sf_shape_column *s,
                                             uint32_t **out)
 {
@@ -180,7 +180,7 @@ static enum sf_err granule_carry_count_rows(struct carry *c, const struct sf_sha
     return SF_OK;
 }
 
-/* Sum of a column of counts; 0 when it is not there. */
+/* Sum of a column of counts; 0 if the column is missing. */
 static enum sf_err sum_items(struct carry *c, uint32_t column, uint32_t *out)
 {
     struct sf_arena tmp = *c->from->req;
@@ -270,7 +270,7 @@ static enum sf_err write_shapes(struct carry *c, uint16_t column, const struct s
     return w->err;
 }
 
-/* A column of the span itself. */
+/* Writes a column of the span itself. */
 static enum sf_err write_chunk(struct carry *c, const struct sf_chunk_desc *d, uint32_t chunk)
 {
     bool is_shape = d->encoding == SF_ENC_SHAPE;
@@ -313,7 +313,7 @@ static enum sf_err granule_carry_write_chunks(struct carry *c)
             err = write_chunk(c, &d, p->first_chunk + i);
         } else {
             uint32_t key = d.column - SF_BLOCK_FIRST_KEY;
-            if (key >= r->n_typed || c->codes->keys[key] == SF_NONE) /* no shape has it */
+            if (key >= r->n_typed || c->codes->keys[key] == SF_NONE) /* no shape uses it */
                 return sf_span_block_reader_corrupt(r, c->from->granule, d.column, c->from->why);
             keys[n_keys++] = (struct key_chunk){c->codes->keys[key], p->first_chunk + i};
         }
@@ -327,7 +327,7 @@ static enum sf_err granule_carry_write_chunks(struct carry *c)
 
 /* ---- values ---- */
 
-/* Bits of a value as the tables have them. */
+/* The bits of a value as stored in the tables. */
 static uint64_t granule_carry_bits_of(const struct sf_value *v)
 {
     return v->type == SF_VALUE_BOOL ? v->is_true : v->type == SF_VALUE_EMPTY ? 0 : (uint64_t)v->i64;
@@ -380,8 +380,9 @@ static enum sf_err count_numbers(struct carry *c, struct sf_key_stage *k, uint32
     return SF_OK;
 }
 
-/* Of texts one by one, nearly all of them distinct: those that are repeated often. A counter that
- * several share says too much, never too little; what it lets through is counted exactly. */
+/* Finds frequent values among texts that are stored one by one and nearly all distinct.
+ * Approximate counters, shared by several texts, never undercount; texts that they select are
+ * counted exactly. */
 static enum sf_err count_repeated(struct carry *c, struct sf_key_stage *k,
                                   const struct sf_text_list *texts, const uint64_t *hashes,
                                   struct sf_arena tmp)
@@ -415,7 +416,7 @@ static enum sf_err count_repeated(struct carry *c, struct sf_key_stage *k,
     return SF_OK;
 }
 
-/* Few texts one by one: with a dictionary, as the writer had them. */
+/* Few texts stored one by one: counted with a dictionary, as the writer did. */
 static enum sf_err count_few(struct carry *c, struct sf_key_stage *k,
                              const struct sf_text_list *texts, struct sf_arena tmp)
 {
@@ -454,7 +455,7 @@ static enum sf_err count_list(struct carry *c, struct sf_key_stage *k,
     return err ? err : c->w->err;
 }
 
-/* `filter`: what the filter of values knows the column by; 0: it is not in there. */
+/* `filter`: identifies the column in the filter of values; 0: it is not in the filter. */
 static enum sf_err count_texts(struct carry *c, struct sf_key_stage *k, uint32_t column, uint32_t n,
                                bool is_list, uint64_t filter)
 {
@@ -495,7 +496,7 @@ static enum sf_err count_key(struct carry *c, uint32_t key, uint32_t n)
                            from->type == SF_VALUE_STR && !has_hashes ? k->hash : 0);
     if (has_hashes)
         return count_numbers(c, k, key, n);
-    k->is_partial = true; /* too many to be counted */
+    k->is_partial = true; /* too many to count */
     return SF_OK;
 }
 
@@ -514,7 +515,7 @@ static enum sf_err granule_carry_count_keys(struct carry *c)
     return err;
 }
 
-/* Span names and messages, when they are so many that the filter has them. */
+/* Adds span names and messages to the filter if there are many. */
 static enum sf_err filter_texts(struct carry *c, uint32_t column, sf_str name)
 {
     struct sf_chunk_desc d[2];
@@ -581,7 +582,7 @@ static enum sf_err count_calls(struct carry *c)
         high |= calls.duration_ns[i];
     if (!err && (high > (uint64_t)INT64_MAX ||
                  sf_span_block_reader_descs(c->from->r, c->from->granule, SF_BLOCK_INDEX, d))) {
-        /* absurd clocks: some end before they start */
+        /* wrong clocks: some spans end before they start */
         err = sf_granule_trace_rows(&inner, &trace_rows);
         if (!err)
             err = sf_granule_starts(&inner, trace_rows, &calls.start_ns);

@@ -22,7 +22,8 @@ static bool is_codes(const struct sf_chunk_desc *d)
     return d->encoding >= SF_ENC_CODE8 && d->encoding <= SF_ENC_CODE32;
 }
 
-/* Array first, then the chunk in what is left: its bytes are returned when decoded. */
+/* Allocates the array first and decodes the chunk in the remaining memory, which is freed
+ * afterwards. */
 static enum sf_err chunk_into_scratch(struct sf_granule_ctx *c, const struct sf_chunk_desc *d,
                                       struct sf_arena *tmp, sf_bytes *out)
 {
@@ -105,7 +106,7 @@ enum sf_err sf_granule_column_fixed(struct sf_granule_ctx *c, uint32_t column, u
     }
     if (n_descs != 1 || d[0].n_values != n || d[0].encoding != encoding || d[0].raw_len != n * size)
         return corrupt(c, column);
-    /* Copied even when it could be borrowed: callers read it as aligned numbers. */
+    /* Copied even if it could be borrowed: callers read it as aligned numbers. */
     to = sf_arena_raw(c->req, n * size, 16);
     if (!to)
         return sf_span_block_reader_limit(c->why);
@@ -161,7 +162,7 @@ struct texts { /* occurrence i is list[code[i]]; code NULL: i itself, or 0 when 
 };
 
 /* Texts of a chunk that is a dictionary, a constant or the values themselves. They borrow from the
- * chunk, which therefore stays in the arena. */
+ * chunk, which therefore remains in the arena. */
 static enum sf_err granule_column_read_list(struct sf_granule_ctx *c, const struct sf_chunk_desc *d,
                                             const sf_str **out)
 {
@@ -296,7 +297,7 @@ enum sf_err sf_granule_column_shapes(struct sf_granule_ctx *c, uint32_t column, 
     return read_codes(c, &d[0], n, out->n_shapes, &out->code);
 }
 
-/* In four lists: one that is counted up twice in a row waits for itself. */
+/* Uses four lists of counters: incrementing the same counter twice in a row would stall. */
 static bool count_codes(const struct sf_shape_column *s, struct sf_arena tmp, uint32_t *rows)
 {
     uint32_t *lists = sf_arena_new_n(&tmp, (size_t)s->n_shapes * 4, sizeof(*lists));
@@ -357,7 +358,7 @@ static struct sf_value granule_column_value_of(uint8_t type, uint64_t bits)
     return v;
 }
 
-/* Byte planes of width 1 are codes already. */
+/* Byte planes of width 1 already are codes. */
 static enum sf_err bytes_as_codes(struct sf_granule_ctx *c, uint8_t type, const struct sf_planes *p,
                                   uint32_t n, struct sf_values *out)
 {

@@ -10,12 +10,12 @@
 
 enum { LOOK_AHEAD = 16 };
 
-struct key_source { /* the values of one key, in the order in which items have them */
+struct key_source { /* the values of one key, in the order of the items that have it */
     struct sf_values vals;
     uint32_t *codes; /* texts: value to the rowset's code, or SF_NONE; NULL: each is used once */
     uint32_t key;    /* of the rowset */
-    uint32_t at;     /* the next item's value */
-    bool is_text;    /* as it is; otherwise a number, or to be packed: */
+    uint32_t at;     /* index of the next item's value */
+    bool is_text;    /* a text; otherwise a number, or to be packed: */
     bool is_packed;
     sf_str name;
 };
@@ -23,7 +23,7 @@ struct key_source { /* the values of one key, in the order in which items have t
 struct attr_source { /* attributes of rows, events or links */
     struct sf_shape_column shapes;
     uint32_t *nodes; /* shape to the rowset's, or SF_NONE */
-    uint32_t *slots; /* the block's key to its place in: */
+    uint32_t *slots; /* the block's key to its index in `keys` */
     struct key_source *keys;
     uint32_t root;
     uint32_t next; /* item */
@@ -119,7 +119,7 @@ static enum sf_err open_attrs(struct sf_granule_ctx *c, struct sf_rowset *to, ui
     return err;
 }
 
-/* How many events or links each row has; NULL: none has any. */
+/* The number of events or links of each row; NULL: there are none. */
 static enum sf_err open_items(struct sf_granule_ctx *c, uint32_t column, const uint32_t **out,
                               uint32_t *out_n)
 {
@@ -300,7 +300,7 @@ static enum sf_err granule_copy_put_packed(struct sf_rowset *to, struct key_sour
     return err;
 }
 
-struct pending { /* a text on its way, and where the dictionary would have it */
+struct pending { /* a text that is being looked up, and its slot in the dictionary */
     uint32_t at;
     uint64_t hash;
 };
@@ -334,7 +334,7 @@ static enum sf_err granule_copy_put_value(struct sf_rowset *to, struct key_sourc
     return SF_OK;
 }
 
-/* First half of a text: its hash, and its place in the dictionary on the way into the cache. */
+/* First half of a lookup: hashes the text and prefetches its slot in the dictionary. */
 static inline void granule_copy_look_ahead(const struct sf_rowset *to, struct key_source *k,
                                            struct pending *p)
 {
@@ -345,7 +345,7 @@ static inline void granule_copy_look_ahead(const struct sf_rowset *to, struct ke
     sf_dict_prefetch(&to->keys[k->key].texts, p->hash);
 }
 
-/* Shape and values of the next item. */
+/* Writes shape and values of the next item. */
 static enum sf_err granule_copy_put_attrs(struct sf_rowset *to, struct attr_source *a,
                                           uint32_t *out_n)
 {

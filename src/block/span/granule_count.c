@@ -1,12 +1,12 @@
-/* granule_count.c - what a granule adds to the tables of its block: operations, how many rows have
- * a key, frequent values, resources, ids. The same for rows that are encoded here and for a granule
- * that is carried over from another block. */
+/* granule_count.c - adds the statistics of a granule to the tables of its block: operations, number
+ * of rows per key, frequent values, resources, ids. Used for rows that are encoded and for granules
+ * that are copied from another block. */
 #include <stdlib.h>
 
 #include "base/list.h"
 #include "block/span/writer.h"
 
-/* A sender that puts ids into span names gets this many operations per block; what comes later is
+/* A block has at most this many operations (a sender may put ids into span names); further ones are
  * counted under one name per service. */
 enum { MAX_OPS = 4096 };
 #define OTHER SF_STR("(other operations)")
@@ -71,7 +71,8 @@ void sf_granule_count_shapes(struct sf_span_block_writer *w, const uint64_t *len
         w->shape_stamp++;
         for (; at < end; at++) {
             struct sf_key_stage *k = &w->keys[keys[at]];
-            if (k->shape_stamp != w->shape_stamp) /* a key that a shape repeats counts once */
+            /* A key that occurs twice in a shape counts once. */
+            if (k->shape_stamp != w->shape_stamp)
                 k->n_spans += counts[s];
             k->shape_stamp = w->shape_stamp;
         }
@@ -80,10 +81,10 @@ void sf_granule_count_shapes(struct sf_span_block_writer *w, const uint64_t *len
 
 /* ---- operations ---- */
 
-/* In the sketches per operation; model/span_rows.h says where each bucket ends. */
+/* The bucket in the sketches per operation; model/span_rows.h defines where each bucket ends. */
 static uint32_t granule_count_bucket_of(uint64_t duration_ns)
 {
-    /* 1000 * 2^(i / 4), rounded down; from 16 on every fourth power of two is 16 times before. */
+    /* 1000 * 2^(i / 4), rounded down; the following bounds are these, shifted left. */
     static const uint64_t QUARTERS[4] = {1000, 1189, 1414, 1681};
     uint32_t i;
 
@@ -148,7 +149,7 @@ bool sf_granule_count_calls(struct sf_span_block_writer *w, const struct sf_call
 {
     struct seen {
         uint32_t service_plus_1, op;
-    } * seen; /* by name: the operation it was last */
+    } * seen; /* by name: the last operation with it */
 
     sf_buf_reset(&w->codes);
     seen = (struct seen *)(void *)sf_buf_take(&w->codes, c->names.n * sizeof(*seen));
@@ -207,7 +208,7 @@ static int granule_count_cmp_u32(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Which resources occur, as runs of codes. */
+/* Notes which resources occur, as runs of codes. */
 bool sf_granule_count_add_runs(struct sf_span_block_writer *w, const uint32_t *resources,
                                uint32_t n_rows)
 {

@@ -1,7 +1,7 @@
-/* granule_encode.c - the open granule becomes chunks: one per column, described in GRAN. Each
- * column is written in the narrowest encoding that holds it (constant, codes with a dictionary,
- * planes, bits), compressed if that is shorter. Meanwhile value hashes, filters and the counts per
- * operation are collected. */
+/* granule_encode.c - encodes the open granule as chunks: one per column, described in GRAN. Each
+ * column is written in the most compact encoding that can represent it (constant, codes with a
+ * dictionary, planes, bits), compressed if that is shorter. Meanwhile value hashes, filters and the
+ * counts per operation are collected. */
 #include <stdlib.h>
 
 #include "base/list.h"
@@ -16,7 +16,7 @@ static const uint32_t *u32s(const struct sf_buf *b)
 
 /* ---- chunks ---- */
 
-/* Where the next chunk's raw bytes go. Without compression that is the block itself. */
+/* The buffer for the next chunk's raw bytes. Without compression it is the block itself. */
 static struct sf_buf *granule_encode_begin(struct sf_span_block_writer *w, size_t *out_start)
 {
     if (w->packer) {
@@ -114,7 +114,7 @@ static int granule_encode_cmp_u32(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The last `n`, in order: equal dictionaries have equal lists then, which readers keep once. */
+/* Sorts the last `n` hashes: then equal dictionaries have equal lists, which readers store once. */
 static void granule_encode_sort_hashes(struct sf_span_block_writer *w, uint32_t n)
 {
     if (n > 1 && sf_buf_ok(&w->hashes))
@@ -129,8 +129,8 @@ static void keep_hashes(struct sf_span_block_writer *w, const struct sf_dict *d)
     granule_encode_sort_hashes(w, d->n);
 }
 
-/* Texts: one value, a dictionary, or one by one. `key_hash` is what the attribute filter knows the
- * column by; 0 keeps it out of there. */
+/* Writes texts: as one value, with a dictionary, or one by one. `key_hash` identifies the column in
+ * the attribute filter; 0: not in the filter. */
 static bool emit_texts(struct sf_span_block_writer *w, uint16_t column, const struct sf_dict *d,
                        const uint32_t *codes, uint32_t n, uint64_t key_hash)
 {
@@ -250,7 +250,7 @@ bool sf_granule_encode_shapes(struct sf_span_block_writer *w, uint16_t column, c
     return granule_encode_end(w, start, column, SF_ENC_SHAPE, n, sf_u32(n_keys), true);
 }
 
-/* Shape codes of rows, events or links, and the keys of each shape. */
+/* Writes shape codes of rows, events or links, and the keys of each shape. */
 static bool emit_shapes(struct sf_span_block_writer *w, uint16_t column, uint32_t *shapes,
                         uint32_t n)
 {

@@ -1,7 +1,7 @@
-/* granule_match.c - can a granule hold a row for which the conditions are true?
+/* granule_match.c - can a granule contain a row for which the conditions are true?
  *
- * False must be certain, so whatever is not understood is true: regular expressions, negations,
- * arrays (a comparison may look into them), intrinsics that are not a column. */
+ * False must be certain, so everything that cannot be decided is true: regular expressions,
+ * negations, arrays (a comparison may search in them), intrinsics that are not a column. */
 #include "block/format/encoding.h"
 #include "block/span/reader.h"
 
@@ -25,7 +25,7 @@ static double granule_match_number_of(const struct sf_value *v)
     return v->type == SF_VALUE_INT ? (double)v->i64 : v->f64;
 }
 
-/* May `have` satisfy = `want`? Exact for texts and booleans, generous for the rest. */
+/* May `have` satisfy = `want`? Exact for texts and booleans; may return true wrongly for others. */
 static bool may_equal(const struct sf_value *have, const struct sf_value *want)
 {
     if (have->type == SF_VALUE_ARRAY || have->type == SF_VALUE_KVLIST ||
@@ -57,7 +57,7 @@ static bool value_may_match(const struct sf_value *have, const struct sf_cond *c
     return false;
 }
 
-/* Does the operation need the attribute to be there? */
+/* Does the operation require the attribute to exist? */
 static bool needs_presence(enum sf_op op)
 {
     switch (op) {
@@ -76,7 +76,7 @@ static bool granule_match_wants_nothing(const struct sf_cond *c)
 {
     for (uint32_t i = 0; i < c->n_vals; i++) {
         if (c->vals[i].type == SF_VALUE_NONE || c->vals[i].type == SF_VALUE_EMPTY)
-            return true; /* "= nil" is true where the attribute is not */
+            return true; /* "= nil" is true if the attribute is missing */
     }
     return false;
 }
@@ -91,7 +91,7 @@ const uint8_t *sf_granule_match_hashes(const struct sf_span_block_reader *r, uin
     unsigned n = sf_span_block_reader_find_chunk(r, granule, column, &first, d);
 
     *out_n = n ? sf_span_block_reader_n_hashes(&d[n - 1])
-               : 0; /* codes have none, their dictionary has */
+               : 0; /* codes have no hashes, their dictionary has */
     return *out_n ? r->hashes + (size_t)r->hash_places[first + n - 1] * 4 : NULL;
 }
 
@@ -104,7 +104,7 @@ bool sf_granule_match_hashes_have(const uint8_t *hashes, uint32_t n, uint64_t ha
     return false;
 }
 
-/* The bits under which a number would be stored in a column of `type`; false: cannot be there. */
+/* The bits of a number if it were stored in a column of `type`; false: it cannot be there. */
 static bool granule_match_bits_of(const struct sf_value *want, uint8_t type, uint64_t *out,
                                   bool *out_unsure)
 {
@@ -122,7 +122,7 @@ static bool granule_match_bits_of(const struct sf_value *want, uint8_t type, uin
         return true;
     }
     f = granule_match_number_of(want);
-    /* Zero has two signs and big numbers several forms: let those be read. */
+    /* Zero has two signs and large numbers several forms: undecided, read the rows. */
     *out_unsure = f == 0 || !(f > -9e15 && f < 9e15);
     if (*out_unsure)
         return true;
@@ -142,7 +142,7 @@ static bool is_in_hand(const struct match_ctx *m)
            m->granule - memo->groups[memo->at].first < memo->groups[memo->at].n;
 }
 
-/* Takes the granule's group in hand. Granules mostly come in order, so it is the next one. */
+/* Finds the group of the granule. Granules are mostly queried in order, so it is the next one. */
 static enum sf_err granule_match_find_group(struct match_ctx *m)
 {
     struct sf_match_memo *memo = m->memo;
@@ -161,7 +161,7 @@ static enum sf_err granule_match_find_group(struct match_ctx *m)
     return err;
 }
 
-/* Granules of a group share a filter: its result is kept until the next group. */
+/* Granules of a group share a filter: its result is cached until the next group. */
 static enum sf_err ask_filter(struct match_ctx *m, uint64_t probe, bool *out)
 {
     struct sf_match_memo *memo = m->memo;
@@ -242,7 +242,7 @@ static enum sf_err columns_may_match(struct match_ctx *m, uint8_t scope, const s
     enum sf_err err = SF_OK;
 
     *out = false;
-    /* Attributes without a column of their own could be anything. */
+    /* Attributes without their own column may have any value. */
     sf_table_decode_find_keys(m->r, m->tenant, scope, SF_STR_NONE, &first, &n);
     for (uint32_t i = 0; i < n && !*out; i++) {
         uint32_t key = m->r->by_name[first + i];
@@ -280,7 +280,7 @@ static bool resources_may_match(const struct match_ctx *m, const struct sf_cond 
             struct sf_value service = {.type = SF_VALUE_STR, .str = res->service};
             if (value_may_match(&v, c))
                 return true;
-            /* A resource without a name is known by the one it was given. */
+            /* A resource without service.name has an assigned service name. */
             if (sf_str_eq(c->key, SF_STR("service.name")) && value_may_match(&service, c))
                 return true;
         }
@@ -291,7 +291,7 @@ static bool resources_may_match(const struct match_ctx *m, const struct sf_cond 
 static bool scopes_may_match(const struct match_ctx *m, const struct sf_cond *c)
 {
     if (sf_str_eq(c->key, SF_STR("name")) || sf_str_eq(c->key, SF_STR("version")))
-        return true; /* may mean the scope's own name */
+        return true; /* may be the scope's own name */
     for (uint32_t i = 0; i < m->r->n_scopes; i++) {
         struct sf_value v = sf_attrs_get(m->r->scopes[i].attrs, c->key);
         if (value_may_match(&v, c))
@@ -319,7 +319,7 @@ static bool range_may_match(enum sf_op op, double low, double high, const struct
     }
 }
 
-/* Durations as doubles: 2^53 ns are 104 days, beyond that the bounds are widened. */
+/* Compares durations as doubles: beyond 2^53 ns (104 days) the bounds are widened. */
 static bool duration_may_match(const struct sf_granule_info *g, const struct sf_cond *c)
 {
     double low = (double)g->dur_min_ns * 0.999999999999, high = (double)g->dur_max_ns;
@@ -336,7 +336,7 @@ static bool duration_may_match(const struct sf_granule_info *g, const struct sf_
     return c->n_vals == 0;
 }
 
-/* The number behind "error" or "server"; false: not one we know. */
+/* The number of a name such as "error" or "server"; false: unknown. */
 static bool enum_of(const struct sf_value *v, const char *const *names, int n, uint64_t *out)
 {
     if (v->type == SF_VALUE_INT && v->i64 >= 0 && v->i64 < n) {

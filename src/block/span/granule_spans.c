@@ -1,4 +1,4 @@
-/* granule_spans.c - whole rows of a granule: attributes, events and links put together again. */
+/* granule_spans.c - assembles whole rows of a granule: attributes, events and links. */
 #include "block/format/encoding.h"
 #include "block/span/reader.h"
 
@@ -8,7 +8,7 @@ struct key_cursor { /* steps through the values of one key */
     uint32_t at;
 };
 
-/* Attribute lists of items [from, to) of one kind, back to back; item i ends at ends[i - from]. */
+/* Attribute lists of items [from, to) of one kind, contiguous; item i ends at ends[i - from]. */
 struct attr_lists {
     const struct sf_attr *all;
     const uint32_t *ends;
@@ -35,7 +35,7 @@ static void granule_spans_put_attrs(const struct sf_shape_column *s, struct key_
     }
 }
 
-/* How often each key occurs in items [from, to). */
+/* Counts how often each key occurs in items [from, to). */
 static enum sf_err granule_spans_count_keys(struct sf_granule_ctx *c,
                                             const struct sf_shape_column *shapes, uint32_t from,
                                             uint32_t to, uint32_t **out)
@@ -48,8 +48,7 @@ static enum sf_err granule_spans_count_keys(struct sf_granule_ctx *c,
     return sf_granule_column_count_shapes(c, &part, c->req, out);
 }
 
-/* Steps over what the items before the first one hold; keys that no wanted item has are not read.
- */
+/* Skips the values of items before the first one; keys that no requested item has are not read. */
 static enum sf_err open_cursors(struct sf_granule_ctx *c, const uint32_t *counts,
                                 const uint32_t *before, const uint32_t *inside, uint32_t *slots,
                                 struct key_cursor *cursors)
@@ -113,12 +112,13 @@ static struct sf_attrs granule_spans_list_of(const struct attr_lists *lists, uin
     return (struct sf_attrs){lists->all + start, lists->ends[i] - start};
 }
 
-struct part { /* rows that are wanted, and the events or links that are theirs */
+struct part { /* the requested rows, and the range of their events or links */
     uint32_t from, to;
     uint32_t first, n;
 };
 
-/* How many items each row has; the sum is what the columns of the items must hold. */
+/* The number of items of each row; the columns of the items must have as many entries as the
+ * sum. */
 static enum sf_err granule_spans_read_counts(struct sf_granule_ctx *c, uint32_t column,
                                              const uint32_t **out, uint32_t *out_sum,
                                              struct part *part)

@@ -1,4 +1,4 @@
-/* granule_stage.c - the columns of the open granule: their memory. */
+/* granule_stage.c - allocates the columns of the open granule. */
 #include "base/heap.h"
 #include "block/span/writer.h"
 
@@ -6,7 +6,7 @@ enum {
     ROWS = SF_LIMIT_GRANULE_ROWS,
 };
 
-/* The arrays of a granule are cut from one allocation, which costs what is touched. */
+/* Takes an array from the one allocation for a granule; only used pages cost memory. */
 static void *granule_stage_cut(uint8_t **at, size_t n, size_t size)
 {
     void *p = *at;

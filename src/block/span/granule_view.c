@@ -30,7 +30,7 @@ static struct sf_granule_ctx ctx_of(struct sf_granule_view *v, struct sf_why *wh
                                    .why = why};
 }
 
-/* What others are made from comes along. */
+/* Adds the columns that these are computed from. */
 static uint32_t with_needs(uint32_t columns)
 {
     if (columns & SF_COL_PARENT)
@@ -60,7 +60,8 @@ static enum sf_err add_traces(struct sf_granule_view *v, struct sf_granule_ctx *
 
 static enum sf_err add_columns(struct sf_granule_view *v, uint32_t wanted, struct sf_why *why);
 
-/* Without absurd clocks the stored difference is the duration, and the starts need not be read. */
+/* If no span ends before it starts, the stored difference is the duration, and starts need not be
+ * read. */
 static enum sf_err add_durations(struct sf_granule_view *v, struct sf_granule_ctx *c)
 {
     const uint64_t *stored;
@@ -70,7 +71,7 @@ static enum sf_err add_durations(struct sf_granule_view *v, struct sf_granule_ct
         return err;
     if (!stored)
         return sf_span_block_reader_corrupt(c->r, c->granule, SF_BLOCK_DURATION, c->why);
-    durations = (uint64_t *)(uintptr_t)stored; /* our own array */
+    durations = (uint64_t *)(uintptr_t)stored; /* the array belongs to this function */
     for (uint32_t i = 0; i < c->n_rows; i++)
         high |= durations[i];
     if (high > (uint64_t)INT64_MAX || sf_granule_view_has_strays(v)) {
@@ -87,7 +88,7 @@ static enum sf_err add_durations(struct sf_granule_view *v, struct sf_granule_ct
     return err;
 }
 
-/* Everything but whole rows. */
+/* Adds all columns except whole rows. */
 static enum sf_err add_columns(struct sf_granule_view *v, uint32_t wanted, struct sf_why *why)
 {
     struct sf_granule_ctx c = ctx_of(v, why);
@@ -122,7 +123,7 @@ enum sf_err sf_granule_view_add(struct sf_granule_view *v, uint32_t columns, str
     return err;
 }
 
-/* rows.want: one column for each key. */
+/* Sets rows.want: one column for each key. */
 static enum sf_err granule_view_want(struct sf_granule_view *v, const struct sf_key *keys, size_t n,
                                      struct sf_why *why)
 {
@@ -217,6 +218,6 @@ enum sf_err sf_granule_view_read(const struct sf_span_block_reader *r, uint32_t 
         return err;
     *out = v.rows;
     if (!(columns & (SF_COL_TIMES | SF_COL_START)))
-        out->start_ns = NULL; /* read for the events alone */
+        out->start_ns = NULL; /* read only for the events */
     return SF_OK;
 }

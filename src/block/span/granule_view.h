@@ -1,7 +1,7 @@
-/* granule_view.h - one granule of a block, column by column as the reader gets to it.
+/* granule_view.h - reads one granule of a block, column by column on request.
  *
- * What rules most rows out is read first; ids and lists of attributes only when rows are left. All
- * of it lives in the arena given at open; the block's reader must stay open meanwhile. */
+ * Columns that exclude most rows are read first; ids and lists of attributes only if rows are left.
+ * All memory is in the arena given at open; the block's reader must stay open meanwhile. */
 #pragma once
 #include "block/span/span_block_reader.h"
 
@@ -17,20 +17,20 @@ struct sf_granule_view {
     const uint32_t *trace_rows;
 };
 
-/* Reads nothing yet. */
+/* Initializes the view; reads nothing yet. */
 struct sf_granule_view sf_granule_view_init(const struct sf_span_block_reader *r, uint32_t granule,
                                             struct sf_arena *req);
-/* Reads the columns (enum sf_column) that are not there. */
+/* Reads those of the columns (enum sf_column) that are not loaded yet. */
 enum sf_err sf_granule_view_add(struct sf_granule_view *v, uint32_t columns, struct sf_why *why);
-/* One more attribute, which rows.want does not show. */
+/* Reads one more attribute, which is not added to rows.want. */
 enum sf_err sf_granule_view_value(struct sf_granule_view *v, const struct sf_key *key,
                                   struct sf_value_column *out, struct sf_why *why);
-/* Columns and keys of rows [from, to) alone: attributes, events and links of the others are not put
- * together. `out` begins with row `from`; rows.spans is not set. */
+/* Reads columns and keys of rows [from, to) only: attributes, events and links of other rows are
+ * not assembled. `out` begins with row `from`; rows.spans is not set. */
 enum sf_err sf_granule_view_part(struct sf_granule_view *v, uint32_t columns,
                                  const struct sf_key *keys, size_t n_keys, uint32_t from,
                                  uint32_t to, struct sf_span_rows *out, struct sf_why *why);
-/* May rows lie outside the times of the granule? Those of senders with absurd clocks do. */
+/* May rows be outside the times of the granule? Rows of senders with wrong clocks are. */
 bool sf_granule_view_has_strays(const struct sf_granule_view *v);
 /* Index times of all rows. */
 enum sf_err sf_granule_view_index(struct sf_granule_view *v, const int64_t **out,

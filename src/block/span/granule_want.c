@@ -1,4 +1,4 @@
-/* granule_want.c - single attributes of all rows, without touching the others. */
+/* granule_want.c - reads single attributes of all rows, without reading other attributes. */
 #include "block/span/reader.h"
 
 enum { MAX_VARIANTS = SF_VALUE_TYPES + 1 }; /* a name has at most one column per type */
@@ -6,7 +6,7 @@ enum { MAX_VARIANTS = SF_VALUE_TYPES + 1 }; /* a name has at most one column per
 struct variants { /* the columns that can hold one attribute */
     uint32_t keys[MAX_VARIANTS];
     struct sf_values vals[MAX_VARIANTS];
-    uint32_t base[MAX_VARIANTS]; /* where its values begin in the joined list */
+    uint32_t base[MAX_VARIANTS]; /* index of its first value in the joined list */
     uint32_t at[MAX_VARIANTS];   /* next occurrence */
     uint32_t n;
 };
@@ -45,7 +45,7 @@ static enum sf_err read_variants(struct sf_granule_ctx *c, const uint32_t *count
     return SF_OK;
 }
 
-/* Rows of items that are not rows themselves: which row does event i belong to? */
+/* Finds the rows of events or links: which row does item i belong to? */
 static enum sf_err read_owners(struct sf_granule_ctx *c, uint8_t scope, uint32_t *out_n,
                                const uint32_t **out)
 {
@@ -73,11 +73,11 @@ static enum sf_err read_owners(struct sf_granule_ctx *c, uint8_t scope, uint32_t
     return SF_OK;
 }
 
-/* For each shape, the variants it holds, in order: usually none or one. */
+/* For each shape, the variants it contains, in order: usually none or one. */
 struct hits {
     uint32_t *ends;
     uint8_t *variant;
-    bool is_single; /* all are of one variant, and no shape has two */
+    bool is_single; /* all belong to one variant, and no shape has two */
     uint32_t *none; /* then: 0 for shapes that have it, SF_NONE for the others */
 };
 
@@ -109,7 +109,7 @@ static bool find_hits(const struct sf_shape_column *s, const struct variants *v,
     return true;
 }
 
-/* Without a branch: which rows have the attribute is as random as the rows are. */
+/* Branch-free: which rows have the attribute is unpredictable. */
 static void put_single(const struct sf_shape_column *s, const struct hits *h,
                        const struct variants *v, uint32_t *codes)
 {
@@ -196,8 +196,8 @@ static enum sf_err want_columns(struct sf_granule_ctx *c, uint8_t scope, sf_str 
     return SF_OK;
 }
 
-/* Attributes of resources and scopes: one value per table entry, found through the row's code.
- * Rows that have a code already keep it. */
+/* Attributes of resources and scopes: one value per table entry, found through the row's code. Rows
+ * that already have a value keep it. */
 static enum sf_err want_table(struct sf_granule_ctx *c, bool is_resource, sf_str name,
                               uint32_t *codes, struct sf_value_column *out)
 {
@@ -248,7 +248,7 @@ static enum sf_err want_one(struct sf_granule_ctx *c, const struct sf_key *key,
     case SF_SCOPE_ANY:
         err = want_columns(c, SF_SCOPE_SPAN, key->name, codes, out);
         return err ? err : want_table(c, true, key->name, codes, out);
-    default: return SF_OK; /* intrinsics have columns of their own */
+    default: return SF_OK; /* intrinsics are separate columns */
     }
 }
 

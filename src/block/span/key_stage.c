@@ -1,11 +1,11 @@
-/* key_stage.c - the attribute names of a block, and their frequent values. */
+/* key_stage.c - collects the attribute names of a block, and their frequent values. */
 #include <stdlib.h>
 
 #include "base/heap.h"
 #include "base/list.h"
 #include "block/span/writer.h"
 
-enum { MAX_TOP_LEN = 256 }; /* longer values are not kept as frequent ones */
+enum { MAX_TOP_LEN = 256 }; /* longer values are not listed as frequent ones */
 
 void sf_key_stage_done(struct sf_key_stage *k)
 {

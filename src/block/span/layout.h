@@ -1,15 +1,15 @@
-/* layout.h - column numbers and hashes that writer and reader of a span block agree on. */
+/* layout.h - column numbers and hashes of the span block format, for writer and reader. */
 #pragma once
 #include "base/hash.h"
 #include "block/span/span_block.h"
 #include "model/select.h"
 
-enum sf_block_column { /* numbers are part of the format; a column that is absent is all zero */
+enum sf_block_column { /* part of the format; a missing column means all values are zero */
                        SF_BLOCK_TRACE_ID = 1, /* per trace */
                        SF_BLOCK_TRACE_ROWS = 2,
                        SF_BLOCK_TRACE_START =
                            3,                /* earliest start, minus that of the trace before */
-                       SF_BLOCK_SPAN_ID = 4, /* per row from here on */
+                       SF_BLOCK_SPAN_ID = 4, /* one entry per row from here on */
                        SF_BLOCK_PARENT = 5,
                        SF_BLOCK_PARENT_ROW = 6, /* for rows with PARENT 254 */
                        SF_BLOCK_PARENT_ID = 7,  /* for rows with PARENT 255 */
@@ -19,7 +19,9 @@ enum sf_block_column { /* numbers are part of the format; a column that is absen
                        SF_BLOCK_SCOPE = 11,
                        SF_BLOCK_NAME = 12,
                        SF_BLOCK_KIND =
-                           13, /* kind and status nibbles, or kind when STATUS is there */
+                           /* Kind and status in four bits each, or only the kind if STATUS
+                            * exists. */
+                       13,
                        SF_BLOCK_STATUS_MSG = 14,
                        SF_BLOCK_TRACE_STATE = 15,
                        SF_BLOCK_FLAGS = 16,
@@ -46,7 +48,7 @@ enum sf_block_column { /* numbers are part of the format; a column that is absen
 
 enum {
     SF_BLOCK_MAX_KEYS = UINT16_MAX + 1 - SF_BLOCK_FIRST_KEY,
-    SF_BLOCK_PARENT_MAX = 253, /* rows up to here fit the byte */
+    SF_BLOCK_PARENT_MAX = 253, /* parents in rows up to here fit the byte */
     SF_BLOCK_PARENT_WIDE = 254,
     SF_BLOCK_PARENT_FOREIGN = 255,
     SF_BLOCK_MAX_HASHES = 256,   /* dictionaries up to this size keep a hash per value */
@@ -59,7 +61,7 @@ enum {
 
 static inline bool sf_block_type_is_text(uint8_t type)
 {
-    enum { /* NONE: overflow, see KEY */
+    enum { /* NONE: attributes without their own column, see KEY */
            TEXTS = 1 << SF_VALUE_STR | 1 << SF_VALUE_BYTES | 1 << SF_VALUE_ARRAY |
                    1 << SF_VALUE_KVLIST | 1 << SF_VALUE_NONE
     };

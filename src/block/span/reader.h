@@ -1,4 +1,5 @@
-/* reader.h - what the files of the span block reader share; no other code but tests includes it. */
+/* reader.h - definitions shared by the files of the span block reader; otherwise included only by
+ * tests. */
 #pragma once
 #include <stdatomic.h>
 
@@ -9,14 +10,14 @@
 #include "block/span/span_block_reader.h"
 #include "os/file.h"
 
-struct sf_typed_key { /* place k has column 64 + k */
+struct sf_typed_key { /* index k has column 64 + k */
     uint32_t tenant;
-    uint8_t scope, type; /* type NONE: attributes without a column of their own */
+    uint8_t scope, type; /* type NONE: attributes without their own column */
     sf_str name;
     uint64_t n_spans;
 };
 
-struct sf_granule_place { /* where a granule's share of GRAN begins */
+struct sf_granule_place { /* where the descriptors of a granule begin in GRAN */
     uint32_t first_chunk, n_chunks, n_hashes, first_run, n_runs;
 };
 
@@ -24,10 +25,10 @@ struct sf_span_block_reader {
     struct sf_file file;    /* or: */
     struct sf_buf memory;   /* a block in memory */
     uint64_t len, data_end; /* chunks and sections lie below data_end */
-    bool is_trusted;        /* fuzzing: checksums are not examined */
+    bool is_trusted;        /* fuzzing: checksums are not verified */
     struct sf_span_block_info info;
     struct sf_section sections[SF_SECTIONS]; /* by id; id 0: absent */
-    atomic_uint loaded;                      /* enum sf_block_tables; each set has an arena */
+    atomic_uint loaded;                      /* enum sf_block_tables; each set has its own arena */
     struct sf_arena tables[SF_BLOCK_TABLE_SETS];
     const sf_str *strings; /* SF_TABLES_NAMES */
     uint32_t n_strings;
@@ -37,13 +38,13 @@ struct sf_span_block_reader {
     const struct sf_scope *scopes;
     uint32_t n_scopes;
     const struct sf_typed_key *typed;
-    const uint32_t *by_name; /* places in `typed`, by tenant, scope, name and type */
+    const uint32_t *by_name; /* indexes of `typed`, sorted by tenant, scope, name and type */
     uint32_t n_typed;
     const struct sf_granule_info *granules;
     const struct sf_granule_place *places;
     uint32_t n_granules;
     const uint8_t *descs, *hashes, *runs; /* of GRAN */
-    const uint32_t *hash_places;          /* of each chunk: where in `hashes` its own begin */
+    const uint32_t *hash_places;          /* by chunk: where its hashes begin in `hashes` */
     const struct sf_block_key *keys;      /* SF_TABLES_VALUES */
     uint32_t n_keys;
     const struct sf_block_operation *ops; /* SF_TABLES_OPERATIONS */
@@ -54,7 +55,7 @@ struct sf_span_block_reader {
     size_t n_dups, n_sources;
 };
 
-/* Opens without examining checksums, so that a fuzzer gets past them. */
+/* Opens without verifying checksums, so that a fuzzer reaches the code behind them. */
 enum sf_err sf_span_block_reader_open_trusted(struct sf_buf *bytes,
                                               struct sf_span_block_reader **out,
                                               struct sf_why *why);
@@ -63,14 +64,14 @@ enum sf_err sf_span_block_reader_open_trusted(struct sf_buf *bytes,
 enum sf_err sf_span_block_reader_bytes(const struct sf_span_block_reader *r, uint64_t off,
                                        size_t len, struct sf_arena *req, const uint8_t **out,
                                        struct sf_why *why);
-/* The raw content of a section that is read whole. */
+/* The uncompressed content of a section that is read at once. */
 enum sf_err sf_span_block_reader_section(const struct sf_span_block_reader *r, uint16_t id,
                                          struct sf_arena *req, sf_bytes *out, struct sf_why *why);
 /* `len` bytes from `off` of a section stored in pages. */
 enum sf_err sf_span_block_reader_paged(const struct sf_span_block_reader *r, uint16_t id,
                                        uint64_t off, void *to, size_t len, struct sf_arena scratch,
                                        struct sf_why *why);
-/* Single bytes of such a section. */
+/* Reads three single bytes of such a section. */
 enum sf_err sf_span_block_reader_three(const struct sf_span_block_reader *r, uint16_t id,
                                        const uint64_t off[3], uint8_t out[3],
                                        struct sf_arena scratch, struct sf_why *why);
@@ -90,11 +91,11 @@ enum sf_err sf_span_block_reader_corrupt(const struct sf_span_block_reader *r, u
                                          uint32_t column, struct sf_why *why);
 enum sf_err sf_span_block_reader_limit(struct sf_why *why);
 
-/* table_decode.c: one set, whose arena is ready; the sets it builds on are loaded. */
+/* table_decode.c: decodes one set, whose arena is ready and whose prerequisites are loaded. */
 enum sf_err sf_table_decode_set(struct sf_span_block_reader *r, enum sf_block_tables set,
                                 struct sf_why *why);
 
-/* A typed key's place range in by_name for (tenant, scope, name). */
+/* Range of indexes in by_name for (tenant, scope, name). */
 void sf_table_decode_find_keys(const struct sf_span_block_reader *r, uint32_t tenant, uint8_t scope,
                                sf_str name, uint32_t *out_first, uint32_t *out_n);
 
@@ -114,12 +115,12 @@ struct sf_shape_column {  /* item i has keys [ends[code[i] - 1], ends[code[i]]) 
 
 struct sf_values { /* values of one key: occurrence i is vals[code[i]] */
     const struct sf_value *vals;
-    const struct sf_attr *packed; /* instead, for a key of type NONE */
+    const struct sf_attr *packed; /* used instead of `vals` for a key of type NONE */
     const uint32_t *code;         /* NULL: i itself, or 0 when n_vals is 1 */
     uint32_t n_vals, n;
 };
 
-/* NULL when the column is absent: all zero. */
+/* NULL if the column is missing: all values are zero. */
 enum sf_err sf_granule_column_numbers(struct sf_granule_ctx *c, uint32_t column, uint32_t n,
                                       const uint64_t **out);
 enum sf_err sf_granule_column_u32s(struct sf_granule_ctx *c, uint32_t column, uint32_t n,
@@ -132,7 +133,7 @@ enum sf_err sf_granule_column_shapes(struct sf_granule_ctx *c, uint32_t column, 
                                      uint32_t n, struct sf_shape_column *out);
 enum sf_err sf_granule_column_values(struct sf_granule_ctx *c, uint32_t key, uint32_t n,
                                      struct sf_values *out);
-/* How often each key occurs: n_typed counters in the arena. */
+/* Counts how often each key occurs: n_typed counters in the arena. */
 enum sf_err sf_granule_column_count_shapes(struct sf_granule_ctx *c,
                                            const struct sf_shape_column *s, struct sf_arena *req,
                                            uint32_t **out);
@@ -145,8 +146,8 @@ static inline uint32_t sf_values_at(const struct sf_values *v, uint32_t i)
     return v->code ? v->code[i] : v->n_vals == 1 ? 0 : i;
 }
 
-/* granule_spans.c: attributes, events and links into whole rows, those of [from, to): the first of
- * `out` is row `from` */
+/* granule_spans.c: assembles attributes, events and links of rows [from, to): the first of `out` is
+ * row `from` */
 enum sf_err sf_granule_spans(struct sf_granule_ctx *c, uint32_t columns, const uint64_t *start_ns,
                              uint32_t from, uint32_t to, const struct sf_span **out);
 /* granule_want.c: single attributes */
@@ -166,7 +167,7 @@ enum sf_err sf_granule_ends(struct sf_granule_ctx *c, struct sf_span_rows *out);
 enum sf_err sf_granule_kinds(struct sf_granule_ctx *c, struct sf_span_rows *out);
 enum sf_err sf_granule_codes(struct sf_granule_ctx *c, uint32_t columns, struct sf_span_rows *out);
 
-/* granule_match.c: 32-bit hashes of a column's distinct values; NULL: not kept, ask AFLT */
+/* granule_match.c: 32-bit hashes of a column's distinct values; NULL: not stored, use AFLT */
 const uint8_t *sf_granule_match_hashes(const struct sf_span_block_reader *r, uint32_t granule,
                                        uint32_t column, uint32_t *out_n);
 bool sf_granule_match_hashes_have(const uint8_t *hashes, uint32_t n, uint64_t hash);
@@ -175,7 +176,7 @@ bool sf_granule_match_hashes_have(const uint8_t *hashes, uint32_t n, uint64_t ha
 enum sf_err sf_filter_probe(const struct sf_span_block_reader *r, uint16_t section, uint64_t base,
                             uint64_t len, uint64_t hash, struct sf_arena scratch, bool *out,
                             struct sf_why *why);
-/* The group of a granule, and as many of those after it as there are at hand, at most `cap` in all;
+/* The group of a granule, and following ones that are in the same read, at most `cap` in all;
  * *out_n at least 1. */
 enum sf_err sf_filter_probe_groups(const struct sf_span_block_reader *r, uint16_t section,
                                    uint32_t granule, struct sf_arena scratch,

@@ -1,7 +1,7 @@
-/* row_stage.c - rows of a rowset go into the columns of the open granule. Codes of the rowset's
- * dictionaries are mapped to the granule's when first met, so a text is hashed once per granule.
- * Parents are stored as row numbers where the parent is in the same granule. Adding stops before
- * the granule exceeds its memory bound. */
+/* row_stage.c - adds rows of a rowset to the columns of the open granule. Codes of the rowset's
+ * dictionaries are mapped to the granule's on first use, so a text is hashed once per granule.
+ * Parents are stored as row numbers if the parent is in the same granule. Adding stops before the
+ * granule exceeds its memory limit. */
 #include "base/list.h"
 #include "base/time_unit.h"
 #include "block/format/overflow.h"
@@ -11,21 +11,21 @@
 
 enum {
     ROWS = SF_LIMIT_GRANULE_ROWS,
-    ROW_LEN = 256, /* what a row, an event or a link takes when decoded, about */
-    ATTR_LEN = 48, /* what an attribute takes, besides a new text */
+    ROW_LEN = 256, /* estimated decoded size of a row, an event or a link */
+    ATTR_LEN = 48, /* estimated size of an attribute, besides a new text */
 };
 
-struct stage { /* a row on its way */
+struct stage { /* state while a row is added */
     struct sf_span_block_writer *w;
     struct sf_row_maps *m;
     const struct sf_rowset *r;
-    uint64_t stamp;     /* of codes that are this granule's */
-    const uint32_t *at; /* the words that come next */
+    uint64_t stamp;     /* identifies codes of this granule */
+    const uint32_t *at; /* next words of the row */
 };
 
 /* ---- texts ---- */
 
-/* The code of entry `code` of a rowset's dictionary in one of the granule's. */
+/* Maps entry `code` of a rowset's dictionary to a code of a dictionary of the granule. */
 static bool map_text(struct stage *s, uint64_t *known, struct sf_dict *to,
                      const struct sf_dict *from, uint32_t code, uint32_t *out)
 {
@@ -66,7 +66,7 @@ static bool grow_values(struct sf_span_block_writer *w, struct sf_key_stage *k, 
     return has_room || sf_span_block_writer_fail(w, SF_ERR_NOMEM);
 }
 
-/* The block has no column for this key: one text says all. */
+/* The block has no column for this key: stores type, name and value as one text. */
 static bool add_packed(struct stage *s, struct sf_key_stage *k, const struct sf_row_key *from)
 {
     struct sf_span_block_writer *w = s->w;
@@ -122,7 +122,7 @@ static inline bool row_stage_add_value(struct stage *s, uint32_t place)
     return true;
 }
 
-/* Shape and values. */
+/* Adds shape and values. */
 static bool row_stage_add_attrs(struct stage *s, uint32_t *out_shape)
 {
     const struct sf_shape_map *shape = sf_row_maps_shape(s->m, s->w, *s->at++);
@@ -191,8 +191,8 @@ static bool row_stage_add_links(struct stage *s, uint32_t *out_n)
     return true;
 }
 
-/* The largest end, for retention: one that lies more than an hour in the future of the block is an
- * absurd clock and must not keep the block for ever. */
+/* The largest end, for retention. An end more than an hour after the block was made comes from a
+ * wrong clock and must not keep the block for ever. */
 static int64_t row_stage_end_of(const struct sf_span_block_writer *w, int64_t index_ns,
                                 uint64_t duration)
 {
@@ -240,7 +240,7 @@ static void add_fixed(struct stage *s, const struct sf_mem_row *from)
     widen_zone(w, from);
 }
 
-/* Flags and counts of what was dropped. */
+/* Adds flags and counts of dropped items. */
 static void add_counts(struct stage *s, uint8_t bits)
 {
     struct sf_granule_stage *g = &s->w->g;
@@ -286,7 +286,7 @@ static bool row_stage_add_row(struct stage *s, const struct sf_mem_row *from)
 
 /* ---- parents ---- */
 
-/* The row of a span id, or SF_NONE; `lookup` is where a new one is kept. */
+/* The row with a span id, or SF_NONE; `lookup` is the slot for a new one. */
 static uint32_t row_stage_find_row(const struct sf_granule_stage *g, uint64_t id,
                                    struct sf_table_lookup *lookup)
 {
@@ -299,8 +299,9 @@ static uint32_t row_stage_find_row(const struct sf_granule_stage *g, uint64_t id
     return SF_NONE;
 }
 
-/* Parents of rows [first, n_rows) as row numbers of their trace in this granule, which starts at
- * row `start`. A parent that is not here yet, or in another granule, is kept by its id. */
+/* Stores parents of rows [first, n_rows) as row numbers of their trace in this granule, which
+ * starts at row `start`. A parent that is not here yet, or in another granule, is stored by its
+ * id. */
 static bool link_parents(struct sf_granule_stage *g, uint32_t start, uint32_t first,
                          const struct sf_row_maps *maps, const uint32_t *rows)
 {
@@ -330,7 +331,7 @@ static bool link_parents(struct sf_granule_stage *g, uint32_t start, uint32_t fi
     return sf_buf_ok(&g->parent_ids) && sf_buf_ok(&g->parent_rows);
 }
 
-/* The rows that come are of the set of this map. */
+/* The following rows belong to the set of this map. */
 static void enter_set(struct stage *s, struct sf_row_maps *m, uint32_t tenant)
 {
     s->m = m;

@@ -1,6 +1,6 @@
-/* span_block_reader.c - opens a block, checks its frame, reads its bytes. Header, tail and section
- * table are validated at open; sections, pages and chunks are then read with pread, checked against
- * their checksums and inflated into the caller's arena. Tables are loaded in sets on request. */
+/* span_block_reader.c - opens a block, checks header, tail and section table, and reads its bytes.
+ * Sections, pages and chunks are then read with pread, checked against their checksums and
+ * decompressed into the caller's arena. Tables are loaded in sets on request. */
 #include "block/span/span_block_reader.h"
 
 #include "base/hash.h"
@@ -10,7 +10,7 @@
 
 enum {
     MAX_SECTIONS = 256,
-    MAX_TABLE_LEN = 1 << 28, /* a section that is read whole */
+    MAX_TABLE_LEN = 1 << 28, /* largest section that is read at once */
 };
 #define MAX_TABLES_LEN                                                        \
     ((uint64_t)4 << 30) /* address space for tables; only what is used counts \
@@ -50,7 +50,7 @@ enum sf_err sf_span_block_reader_corrupt(const struct sf_span_block_reader *r, u
                    (unsigned long long)r->info.block_id, granule, column);
 }
 
-/* Stored bytes into raw ones; a block in memory without compression is read where it lies. */
+/* Decompresses stored bytes; an uncompressed block in memory is read in place. */
 static enum sf_err span_block_reader_inflate(const struct sf_span_block_reader *r, uint8_t codec,
                                              uint64_t off, size_t stored_len, size_t raw_len,
                                              uint64_t checksum, uint64_t mask, struct sf_arena *req,
@@ -66,7 +66,7 @@ static enum sf_err span_block_reader_inflate(const struct sf_span_block_reader *
         if (!raw)
             return sf_span_block_reader_limit(why);
         tmp = *req;
-        stored_in = &tmp; /* returned when it is inflated */
+        stored_in = &tmp; /* freed after decompression */
     }
     err = sf_span_block_reader_bytes(r, off, stored_len, stored_in, &stored, why);
     if (err)
@@ -144,8 +144,8 @@ enum sf_err sf_span_block_reader_paged(const struct sf_span_block_reader *r, uin
 
 enum { THREE_PAGES = 8 };
 
-/* They mostly lie in neighbouring pages: those are read at once, and checked where they are used.
- */
+/* The three bytes are mostly in neighbouring pages: these are read at once, and only the used ones
+ * are checked. */
 enum sf_err sf_span_block_reader_three(const struct sf_span_block_reader *r, uint16_t id,
                                        const uint64_t off[3], uint8_t out[3],
                                        struct sf_arena scratch, struct sf_why *why)
@@ -344,7 +344,7 @@ static enum sf_err span_block_reader_read_frame(struct sf_span_block_reader *r, 
 /* ---- tables ---- */
 
 static const struct table_set {
-    unsigned needs; /* sets it builds on */
+    unsigned needs; /* sets that must be loaded before */
     uint16_t sections[5];
 } TABLE_SETS[SF_BLOCK_TABLE_SETS] = {
     {SF_TABLES_NONE, {SF_SECTION_STR}},
@@ -413,7 +413,7 @@ static enum sf_err open_reader(struct sf_file *file, struct sf_buf *bytes, bool 
         return sf_fail(why, SF_ERR_NOMEM, "block: no memory for the reader");
     r->is_trusted = is_trusted;
     if (file) {
-        r->file = *file; /* borrowed until all went well */
+        r->file = *file; /* borrowed until open has succeeded */
         err = sf_file_len(file, &r->len, why);
     } else {
         r->memory = *bytes;

@@ -1,11 +1,11 @@
-/* span_block_reader.h - read one immutable span block, from a file or from memory.
+/* span_block_reader.h - reads one immutable span block, from a file or from memory.
  *
  * A reader checks header, tail and section table once. Granules are read with pread and decoded
- * into the caller's arena; nothing is mapped, so a bad disk is an error code and not a signal.
- * Tables are decoded in sets, when they are first needed: a trace that is searched for in many
- * blocks costs each of them a probe of its filter and not its tables. What is loaded never changes:
- * threads may share a reader and use what they loaded while another loads more; loading itself
- * takes turns, which is the caller's business. */
+ * into the caller's arena; nothing is mapped, so a disk error is an error code and not a signal.
+ * Tables are decoded in sets, when they are first needed: when a trace is searched in many blocks,
+ * most of them are excluded by a probe of their filter, without tables. Loaded tables never change:
+ * threads may share a reader and use what they loaded while another loads more; the caller must
+ * serialize the loading. */
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"
@@ -19,9 +19,9 @@ struct sf_span_block_reader;
 enum sf_block_tables { /* bits */
                        SF_TABLES_NONE =
                            0, /* header, section table: info, filters and index of traces */
-                       SF_TABLES_NAMES = 1, /* strings; all but the lists build on them */
+                       SF_TABLES_NAMES = 1, /* strings; needed by all but the lists */
                        SF_TABLES_ROWS =
-                           2, /* resources, scopes, keys, granules: what it takes to read rows */
+                           2, /* resources, scopes, keys, granules: needed to read rows */
                        SF_TABLES_VALUES = 4, /* keys with their frequent values */
                        SF_TABLES_OPERATIONS = 8,
                        SF_TABLES_LISTS = 16, /* request hashes, replaced blocks */
@@ -29,14 +29,14 @@ enum sf_block_tables { /* bits */
 };
 #define SF_BLOCK_TABLE_SETS 5
 
-/* Takes the file on success. Fails with IO, CORRUPT or UNSUPPORTED (format number); `why` names the
- * section. `tables`: those decoded at once. */
+/* Takes the file over on success. Fails with IO, CORRUPT or UNSUPPORTED (format number); `why`
+ * names the section. `tables`: those to decode at once. */
 enum sf_err sf_span_block_reader_open(struct sf_file *file, unsigned tables,
                                       struct sf_span_block_reader **out, struct sf_why *why);
-/* Reads a block that lies in memory; the bytes are taken. */
+/* Reads a block in memory; takes the bytes over. */
 enum sf_err sf_span_block_reader_open_memory(struct sf_buf *bytes, unsigned tables,
                                              struct sf_span_block_reader **out, struct sf_why *why);
-/* Decodes those of the tables that are not yet. One thread at a time. */
+/* Decodes those of the tables that are not loaded. One thread at a time. */
 enum sf_err sf_span_block_reader_load(struct sf_span_block_reader *r, unsigned tables,
                                       struct sf_why *why);
 void sf_span_block_reader_close(struct sf_span_block_reader *r); /* NULL is fine */
@@ -44,13 +44,13 @@ void sf_span_block_reader_close(struct sf_span_block_reader *r); /* NULL is fine
 const struct sf_span_block_info *sf_span_block_reader_info(const struct sf_span_block_reader *r);
 uint64_t sf_span_block_reader_len(const struct sf_span_block_reader *r); /* bytes of the block */
 size_t sf_span_block_reader_memory(
-    const struct sf_span_block_reader *r); /* bytes the open reader holds */
-/* Needs ROWS, as everything below that says nothing else. */
+    const struct sf_span_block_reader *r); /* bytes of memory that the open reader uses */
+/* Needs ROWS, like all functions below unless stated otherwise. */
 uint32_t sf_span_block_reader_granules(const struct sf_span_block_reader *r);
 const struct sf_granule_info *sf_span_block_reader_granule(const struct sf_span_block_reader *r,
                                                            uint32_t granule);
-/* The block's tables: row columns `resource` and `scope` are places in them. Borrowed until close.
- */
+/* The block's tables: row columns `resource` and `scope` are indexes into them. Borrowed until
+ * close. */
 const struct sf_resource *sf_span_block_reader_resources(const struct sf_span_block_reader *r,
                                                          uint32_t *out_n);
 uint32_t sf_span_block_reader_resource_tenant(const struct sf_span_block_reader *r,
@@ -58,24 +58,23 @@ uint32_t sf_span_block_reader_resource_tenant(const struct sf_span_block_reader 
 const struct sf_scope *sf_span_block_reader_scopes(const struct sf_span_block_reader *r,
                                                    uint32_t *out_n);
 
-/* Where a trace lies: its first granule, and its rows there. */
+/* The position of a trace: its first granule, and its rows there. */
 struct sf_trace_place {
     uint32_t granule, row, n_rows;
     uint32_t trace; /* its number in the block */
 };
-/* May it? A probe of the filter; needs no tables. */
+/* May the block contain the trace? Probes the filter; needs no tables. */
 enum sf_err sf_filter_probe_may_have_trace(const struct sf_span_block_reader *r, uint32_t tenant,
                                            sf_trace_id id, struct sf_arena scratch, bool *out,
                                            struct sf_why *why);
-/* Does the block hold this trace? A filter answers most misses with one probe. */
+/* Does the block contain this trace? The filter excludes most blocks with one probe. */
 enum sf_err sf_filter_probe_find_trace(const struct sf_span_block_reader *r, uint32_t tenant,
                                        sf_trace_id id, struct sf_arena scratch, bool *out_found,
                                        struct sf_trace_place *out, struct sf_why *why);
-/* The filter itself (fuse.h), for callers with many traces to look up; in `req`. Needs no tables.
- */
+/* The filter itself (fuse.h), for callers that look up many traces; in `req`. Needs no tables. */
 enum sf_err sf_filter_probe_trace_filter(const struct sf_span_block_reader *r, struct sf_arena *req,
                                          sf_bytes *out, struct sf_why *why);
-/* `n` entries of the sorted index of traces from place `first` on (n_traces of the block in all):
+/* `n` entries of the sorted index of traces from entry `first` on (n_traces of the block in all):
  * high half of sf_trace_id_hash() << 32 | number of the trace in the block. Needs no tables. */
 enum sf_err sf_filter_probe_trace_index(const struct sf_span_block_reader *r, uint64_t first,
                                         uint32_t n, struct sf_arena scratch, uint64_t *out,
@@ -85,14 +84,14 @@ enum sf_err sf_filter_probe_find_span(const struct sf_span_block_reader *r, uint
                                       sf_span_id id, struct sf_arena scratch, bool *out_found,
                                       sf_trace_id *out_trace, struct sf_why *why);
 
-/* Results of filters for the granules checked last; zeroed at first. For one reader. */
+/* Cached results of filters for the last granules; zeroed at first. For one reader. */
 enum { SF_MATCH_ASKED = 4, SF_MATCH_GROUPS = 32 };
 struct sf_filter_group { /* granules [first, first + n) share the filter at [off, off + len) */
     uint32_t first, n;
-    uint64_t off, len; /* len 0: they have none */
+    uint64_t off, len; /* len 0: no filter */
 };
 struct sf_match_memo {
-    struct sf_filter_group groups[SF_MATCH_GROUPS]; /* the one in hand, and those after it */
+    struct sf_filter_group groups[SF_MATCH_GROUPS]; /* the current group, and following ones */
     uint32_t at, n_groups;
     struct {
         uint64_t probe;
@@ -100,9 +99,9 @@ struct sf_match_memo {
     } asked[SF_MATCH_ASKED];
     uint32_t n_asked;
 };
-/* Can this granule hold a row for which all conditions are true? False is certain; true is a guess
- * from zone maps, dictionary hashes and attribute filters. With a memo (or NULL) granules are
- * better requested in order. */
+/* Can this granule contain a row for which all conditions are true? False is certain; true is an
+ * estimate from zone maps, dictionary hashes and attribute filters. With a memo (may be NULL),
+ * granules should be queried in order. */
 enum sf_err sf_granule_match_may_hold(const struct sf_span_block_reader *r, uint32_t granule,
                                       uint32_t tenant, const struct sf_cond *conds, size_t n_conds,
                                       struct sf_match_memo *memo, struct sf_arena scratch,
@@ -113,13 +112,13 @@ enum sf_err sf_granule_view_read(const struct sf_span_block_reader *r, uint32_t 
                                  struct sf_arena *req, struct sf_span_rows *out,
                                  struct sf_why *why);
 
-/* Index times of a granule's rows, as the writer was given them (a merge hands them on). */
+/* Index times of a granule's rows, as given to the writer (a merge passes them on). */
 enum sf_err sf_granule_view_index_times(const struct sf_span_block_reader *r, uint32_t granule,
                                         struct sf_arena *req, const int64_t **out,
                                         struct sf_why *why);
 
-/* Attribute names with scope, type and counts, from section KEY, no columns touched. Needs VALUES.
- */
+/* Attribute names with scope, type and counts, from section KEY, without reading columns. Needs
+ * VALUES. */
 struct sf_block_key {
     uint32_t tenant;
     enum sf_attr_scope scope;
@@ -134,7 +133,8 @@ struct sf_block_key {
 const struct sf_block_key *sf_span_block_reader_keys(const struct sf_span_block_reader *r,
                                                      uint32_t *out_n);
 
-/* Per tenant, service and operation, from section SVC. Buckets as in store.h. Needs OPERATIONS. */
+/* Counts per tenant, service and operation, from section SVC. Buckets as in store.h. Needs
+ * OPERATIONS. */
 struct sf_block_operation {
     uint32_t tenant;
     sf_str service, name;
@@ -143,15 +143,15 @@ struct sf_block_operation {
 const struct sf_block_operation *sf_span_block_reader_operations(
     const struct sf_span_block_reader *r, uint32_t *out_n);
 
-/* Of those, the spans by which requests enter (section ENTRY), in the same order. Needs OPERATIONS.
- */
+/* The same for the spans by which requests enter a service (section ENTRY), in the same order.
+ * Needs OPERATIONS. */
 struct sf_block_entry {
-    uint32_t op; /* place in the list of operations */
+    uint32_t op; /* index in the list of operations */
     struct sf_call_count count;
 };
 const struct sf_block_entry *sf_span_block_reader_entries(const struct sf_span_block_reader *r,
                                                           uint32_t *out_n);
-/* False: the block is older than that section and does not know. Needs no tables. */
+/* False: the block is older than that section. Needs no tables. */
 bool sf_span_block_reader_has_entries(const struct sf_span_block_reader *r);
 
 /* Request hashes (DUP) and replaced blocks (SRC); borrowed until close. Needs LISTS. */
@@ -159,8 +159,8 @@ const uint64_t *sf_span_block_reader_dup_hashes(const struct sf_span_block_reade
                                                 size_t *out_n);
 const uint64_t *sf_span_block_reader_sources(const struct sf_span_block_reader *r, size_t *out_n);
 
-/* Every checksum, every column of every granule, every index against the rows; `say` gets one plain
- * sentence per finding. Needs all tables. */
+/* Checks every checksum, every column of every granule, and every index against the rows; `say`
+ * gets one sentence per finding. Needs all tables. */
 enum sf_err sf_span_block_verify(const struct sf_span_block_reader *r, struct sf_arena scratch,
                                  void (*say)(void *arg, const char *sentence), void *arg,
                                  uint64_t *out_n_faults, struct sf_why *why);

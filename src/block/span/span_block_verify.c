@@ -1,8 +1,8 @@
-/* span_block_verify.c - reads a whole block and checks that its parts agree.
+/* span_block_verify.c - reads a whole block and checks that its parts are consistent.
  *
- * Checksums say that bytes are as they were written; this says that they were written right: rows
- * against counts, zone maps, filters, indexes and tables. Each finding is one plain sentence, and
- * one damaged granule does not hide the next. */
+ * Checksums prove that bytes are as they were written; this proves that they were written
+ * correctly: rows against counts, zone maps, filters, indexes and tables. Each finding is one
+ * sentence, and one damaged granule does not hide the next. */
 #include <stdio.h>
 
 #include "base/time_unit.h"
@@ -12,11 +12,11 @@
 
 struct verify {
     const struct sf_span_block_reader *r;
-    struct sf_arena scratch; /* what stays for the whole walk; granules use a copy */
+    struct sf_arena scratch; /* for data needed until the end; granules use a copy */
     void (*say)(void *arg, const char *sentence);
     void *arg;
     uint64_t n_faults;
-    enum sf_err err;  /* not the block's fault: the walk cannot continue */
+    enum sf_err err;  /* an error other than damage: the check cannot continue */
     sf_bytes traces;  /* content of TFLT; empty when it cannot be read */
     uint32_t *halves; /* per trace: high half of its hash */
     uint64_t n_spans, n_errors, n_entries;
@@ -36,7 +36,7 @@ __attribute__((format(printf, 2, 3))) static void span_block_verify_find(struct 
         v->say(v->arg, sentence);
 }
 
-/* True when the call went well; a damaged part is a finding, a lack of memory ends the walk. */
+/* True when the call succeeded; damage is a finding, a lack of memory ends the check. */
 static bool went_well(struct verify *v, enum sf_err err, const struct sf_why *why)
 {
     if (err == SF_ERR_LIMIT || err == SF_ERR_NOMEM)
@@ -68,7 +68,7 @@ static void check_sections(struct verify *v)
     }
 }
 
-/* The content of a paged section or a part of it, whole, in the arena. */
+/* Loads the content of a paged section, or a part of it, into the arena. */
 static sf_bytes load_paged(struct verify *v, uint16_t id, uint64_t off, uint64_t len,
                            struct sf_arena *req)
 {
@@ -173,7 +173,7 @@ static const char *row_fault(const struct verify *v, uint32_t granule,
     return NULL;
 }
 
-/* The filter of a granule's group; empty when there is none. */
+/* The filter of a granule's group; empty if there is none. */
 static sf_bytes load_group(struct verify *v, uint16_t section, uint32_t granule,
                            struct sf_arena *req, bool *out_is_there)
 {
@@ -236,7 +236,7 @@ static void check_traces(struct verify *v, uint32_t granule, const struct sf_spa
         span_block_verify_find(v, "granule %u has %u traces, not %u", granule, n, g->n_traces);
 }
 
-/* Every text of a column must be found by the hashes or the filter that searches ask. */
+/* Checks that searches find every text of a column by its hashes or the filter. */
 static void check_text(struct verify *v, uint32_t granule, uint32_t column, uint64_t key_hash,
                        sf_bytes filter, sf_str text)
 {
@@ -369,7 +369,7 @@ enum sf_err sf_span_block_verify(const struct sf_span_block_reader *r, struct sf
     v.traces = load_paged(&v, SF_SECTION_TFLT, 0, r->sections[SF_SECTION_TFLT].raw_len, &v.scratch);
     for (uint32_t g = 0; g < r->n_granules && !v.err; g++)
         check_granule(&v, g);
-    if (!v.err && v.n_faults == 0) { /* after damage, sums would only repeat it */
+    if (!v.err && v.n_faults == 0) { /* after damage, wrong sums would only repeat it */
         check_totals(&v);
         check_trace_index(&v);
     }

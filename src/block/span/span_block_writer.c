@@ -1,41 +1,44 @@
-/* span_block_writer.c - spans into one immutable block.
+/* span_block_writer.c - writes spans into one immutable block.
  *
- * The bytes (docs/format-span-block.md has them field by field):
+ * The format (docs/format-span-block.md describes every field):
  *
  *   header 128 B | column chunks, granule by granule | sections | section table | tail 64 B
  *
- * A granule is up to 16,384 rows of one tenant, cut between traces. Each of its columns is one
- * chunk; chunks carry no header, their descriptors lie together in section GRAN, so that a query
- * decides from one read which bytes of the file it needs. Tables that all granules share (strings,
- * resources, scopes, keys) and what finds things without reading columns (trace index, filters,
- * operation sketches, frequent values) are sections.
+ * A granule has up to 16,384 rows of one tenant, and ends between traces. Each of its columns is
+ * one chunk; chunks have no header, their descriptors are together in section GRAN, so that a query
+ * decides after one read which bytes of the file it needs. Tables that all granules share (strings,
+ * resources, scopes, keys) and data for finding things without reading columns (trace index,
+ * filters, operation sketches, frequent values) are sections.
  *
- * Why rows of a trace lie together: the trace id is stored once, a parent is a row number of one
- * byte, starts are small numbers, and a query about whole traces examines one granule. Sorting by
- * service and name instead costs half as much again in bytes.
+ * Why rows of a trace are stored together: the trace id is stored once, a parent is a row number of
+ * one byte, starts are small numbers, and a query about whole traces reads one granule. Sorting by
+ * service and name instead needs half as many bytes again.
  *
- * Why numbers are split into byte planes after taking off the minimum and dividing by the common
- * divisor, and why texts that are UUIDs, addresses or numbers are stored as such: what is left is
- * either random or very regular, and a fast compressor (zstd 1) then does as well as a slow one.
+ * Why numbers are split into byte planes after subtracting the minimum and dividing by the common
+ * divisor, and why texts that are UUIDs, addresses or numbers are stored as such: the remaining
+ * bytes are either random or very regular, and a fast compressor (zstd 1) then achieves as much as
+ * a slow one.
  *
- * Why a shape: spans of one operation have the same keys in the same order. The list of keys is
- * kept once per granule and a row says which list, so order and repeats survive for a quarter byte.
- * A column holds the values of one key, scope and type, in row order, for the rows that have it.
+ * Why shapes: spans of one operation have the same keys in the same order. The list of keys is
+ * stored once per granule and a row refers to its list, so order and repetitions are preserved for
+ * a quarter byte per row. A column has the values of one key, scope and type, in row order, for the
+ * rows that have it.
  *
- * What makes a block valid: the tail's magic, format, checksum and file length; the table's
- * checksum; each section's and chunk's. A crash leaves a file without a tail, which is not a block.
+ * A block is valid if the following are: the tail's magic, format, checksum and file length; the
+ * table's checksum; each section's and chunk's. A crash leaves a file without a tail, which is not
+ * a block.
  *
  * A trace may be larger than a granule. Then the granules after the first are continuations: they
- * hold rows of this trace only. Parents outside the granule are kept by id, so each granule can be
- * decoded alone. A granule also ends when decoding it would take 16 MB: it has to fit into the
- * memory of one query.
+ * contain only rows of this trace. Parents outside the granule are stored by id, so each granule
+ * can be decoded alone. A granule also ends when decoding it would take 16 MB: it has to fit into
+ * the memory of one query.
  *
- * Granules follow each other about by time, not strictly: a merge carries one over as it is stored
- * when all its traces are whole, and encodes the others again. Nothing reads more into their order
- * than that a continuation comes right after what it continues with.
+ * Granules are approximately in the order of time: a merge copies a granule as it is stored when
+ * all its traces are complete, and encodes the others again. Readers rely only on a continuation
+ * directly following the granule that it continues.
  *
- * A part in memory is the same bytes without compression, and without the two filters that exist
- * to spare reads (SFLT, AFLT): examining the columns is as cheap. */
+ * A part in memory has the same bytes without compression, and without the two filters that only
+ * save reads (SFLT, AFLT): examining the columns is as cheap. */
 #include "block/span/span_block_writer.h"
 
 #include "base/heap.h"
@@ -47,9 +50,9 @@
 #include "os/file.h"
 
 enum {
-    MAX_KEPT_SHAPES = 16384,          /* more are thrown away between granules */
-    OWN_ROWS = SF_LIMIT_GRANULE_ROWS, /* of spans that are given as such, */
-    OWN_LEN = 1 << 30,                /* reserved, not touched */
+    MAX_KEPT_SHAPES = 16384,          /* more are dropped between granules */
+    OWN_ROWS = SF_LIMIT_GRANULE_ROWS, /* rows of spans that are not given as a rowset, */
+    OWN_LEN = 1 << 30,                /* and reserved address space for them */
 };
 
 bool sf_span_block_writer_fail(struct sf_span_block_writer *w, enum sf_err err)
@@ -72,7 +75,7 @@ static enum sf_err span_block_writer_say(const struct sf_span_block_writer *w, s
     case SF_ERR_NOMEM: return sf_fail(why, w->err, "block: no memory for the writer");
     case SF_ERR_LIMIT: return sf_fail(why, w->err, "block: too large, or too many tenants in it");
     case SF_ERR_INPUT: return sf_fail(why, w->err, "block: an attribute has no type");
-    default: return w->err; /* a file's fault has its sentence */
+    default: return w->err; /* a file error has its own message */
     }
 }
 
@@ -97,7 +100,7 @@ enum sf_err sf_span_block_writer_new(const struct sf_span_block_options *options
         is_ok = w->packer != NULL;
     }
     sf_granule_stage_reset(&w->g);
-    sf_buf_add(&w->out, NO_HEADER, sizeof(NO_HEADER)); /* known at the end */
+    sf_buf_add(&w->out, NO_HEADER, sizeof(NO_HEADER)); /* placeholder; written at the end */
     if (!is_ok || !sf_buf_ok(&w->out)) {
         sf_span_block_writer_free(w);
         return sf_fail(why, SF_ERR_NOMEM, "block: no memory for the writer");
@@ -214,7 +217,7 @@ enum sf_err sf_span_block_writer_scope(struct sf_span_block_writer *w, uint32_t 
 
 /* ---- rows ---- */
 
-/* Hands what is encoded to the file; a block in memory keeps it. */
+/* Writes encoded bytes to the file; a block in memory keeps them. */
 static enum sf_err span_block_writer_drain(struct sf_span_block_writer *w, struct sf_why *why)
 {
     enum sf_err err;
@@ -305,7 +308,7 @@ static bool has_own(struct sf_span_block_writer *w)
            sf_arena_init(&w->own_maps, OWN_LEN);
 }
 
-/* Numbers 0 to n - 1: rows in their order, or codes that are the block's already. */
+/* Numbers 0 to n - 1: rows in order, or codes that are already the block's. */
 static uint32_t *counting(struct sf_arena *a, uint32_t n)
 {
     uint32_t *list = sf_arena_raw(a, (size_t)n * sizeof(*list), 16);
@@ -364,7 +367,7 @@ enum sf_err sf_span_block_writer_granule(struct sf_span_block_writer *w,
 
     if (w->err)
         return span_block_writer_say(w, why);
-    if (w->g.is_continuation) /* it has to follow the granule it continues with */
+    if (w->g.is_continuation) /* it must directly follow the granule it continues */
         err = close_granule(w, why);
     if (w->g.n_rows == 0)
         w->has_newest = false;
@@ -494,7 +497,7 @@ static bool add_tail(struct sf_span_block_writer *w, const struct sf_buf *table)
     return sf_buf_ok(&w->out) || sf_span_block_writer_fail(w, w->out.err);
 }
 
-/* The header goes in last: it holds the counts. */
+/* Writes the header last: it has the counts. */
 static enum sf_err put_header(struct sf_span_block_writer *w, struct sf_why *why)
 {
     uint8_t header[SF_BLOCK_HEADER_LEN];
@@ -521,7 +524,7 @@ enum sf_err sf_span_block_writer_finish(struct sf_span_block_writer *w, uint64_t
         return err;
     if (w->info.n_rows == 0)
         w->info.ts_min_ns = w->info.ts_max_ns = 0;
-    /* The filters of a large block take as much memory to build as a granule's columns. */
+    /* Free the columns first: building the filters of a large block takes as much memory. */
     sf_granule_stage_done(&w->g);
     if (!sf_filter_stage_close_group(w) || !add_tables(w, &table, &tmp) ||
         !add_indexes(w, &table, &tmp) || !span_block_writer_add_lists(w, &table, &tmp) ||

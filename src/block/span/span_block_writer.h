@@ -1,7 +1,8 @@
-/* span_block_writer.h - spans into one immutable columnar block, in memory (a part) or in a file.
+/* span_block_writer.h - writes spans into one immutable columnar block, in memory (a part) or in a
+ * file.
  *
- * Traces are added in the order they shall have (by tenant, then first start); granules are cut at
- * trace boundaries. Add, finish, done. One thread at a time. */
+ * Traces must be added in order (by tenant, then first start); granules end at trace boundaries.
+ * Add, finish, free. For use by one thread at a time. */
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"
@@ -15,9 +16,10 @@ struct sf_span_block_writer;
 
 struct sf_span_block_options {
     struct sf_span_block_info info; /* rows, traces and times are counted by the writer */
-    bool is_compressed;             /* zstd 1; a part in memory is not */
-    const struct sf_file *file;     /* borrowed: written as granules fill; NULL: into memory */
-    const uint64_t *dup_hashes;     /* section DUP; borrowed until finish */
+    bool is_compressed;             /* with zstd 1; false for a part in memory */
+    /* Borrowed; written as granules fill; NULL: the block is made in memory. */
+    const struct sf_file *file;
+    const uint64_t *dup_hashes; /* section DUP; borrowed until finish */
     size_t n_dup_hashes;
     const uint64_t *source_ids; /* section SRC: blocks this one replaces; borrowed until finish */
     size_t n_source_ids;
@@ -25,7 +27,7 @@ struct sf_span_block_options {
 
 enum sf_err sf_span_block_writer_new(const struct sf_span_block_options *options,
                                      struct sf_span_block_writer **out, struct sf_why *why);
-/* Interns a resource or scope of a tenant and gives its code in this block; equal ones share it.
+/* Interns a resource or scope of a tenant and returns its code in this block; equal ones share it.
  * Content is copied. */
 enum sf_err sf_span_block_writer_resource(struct sf_span_block_writer *w, uint32_t tenant,
                                           const struct sf_resource *r, uint32_t *out_code,
@@ -33,21 +35,21 @@ enum sf_err sf_span_block_writer_resource(struct sf_span_block_writer *w, uint32
 enum sf_err sf_span_block_writer_scope(struct sf_span_block_writer *w, uint32_t tenant,
                                        const struct sf_scope *s, uint32_t *out_code,
                                        struct sf_why *why);
-/* One trace, or a further slice of the newest one (at most SF_LIMIT_GRANULE_ROWS rows a call).
- * `spans[i].resource` and `.scope` are codes of this block; all trace ids equal; content is copied.
- * `index_ns[i]` is the index time of span i. */
+/* Adds one trace, or a further slice of the last one (at most SF_LIMIT_GRANULE_ROWS rows per call).
+ * `spans[i].resource` and `.scope` are codes of this block; all trace ids are equal; content is
+ * copied. `index_ns[i]` is the index time of span i. */
 enum sf_err sf_span_block_writer_trace(struct sf_span_block_writer *w, uint32_t tenant,
                                        const struct sf_span *spans, const int64_t *index_ns,
                                        uint32_t n_spans, struct sf_why *why);
-/* A granule of another block, of which sf_granule_carry_can() is true, as it is stored: not decoded
- * and encoded again. None of its traces may come from elsewhere too. The block is lost on failure;
- * CORRUPT is the other block's fault. */
+/* Copies a granule of another block, for which sf_granule_carry_can() is true, as it is stored,
+ * without decoding its rows. None of its traces may also be added from elsewhere. On failure the
+ * block cannot be continued; CORRUPT refers to the other block. */
 enum sf_err sf_span_block_writer_granule(struct sf_span_block_writer *w,
                                          const struct sf_span_block_reader *r, uint32_t granule,
                                          const struct sf_block_codes *codes,
                                          struct sf_arena scratch, struct sf_why *why);
 /* Writes sections and tail (not synced). `out_len` is the block's size; `out_info` the final header
- * (may be NULL). For a block in memory `out_memory` takes its bytes; otherwise NULL. */
+ * (may be NULL). For a block in memory `out_memory` receives its bytes; otherwise NULL. */
 enum sf_err sf_span_block_writer_finish(struct sf_span_block_writer *w, uint64_t *out_len,
                                         struct sf_span_block_info *out_info,
                                         struct sf_buf *out_memory, struct sf_why *why);

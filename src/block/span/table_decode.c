@@ -1,7 +1,7 @@
-/* table_decode.c - the tables of a block, parsed and checked when they are first needed: strings,
+/* table_decode.c - parses and checks the tables of a block when they are first needed: strings,
  * resources, scopes, keys with their frequent values, operations, granules. Every index is checked
- * against its table here, so that later code need not. Raw sections are temporary; what is kept
- * lives in an arena of the reader. */
+ * against its table here, so that later code need not. Raw sections are temporary; the results are
+ * in an arena of the reader. */
 #include <stdlib.h>
 
 #include "base/heap.h"
@@ -27,8 +27,7 @@ static struct sf_arena *arena_of(struct sf_span_block_reader *r, enum sf_block_t
     return &r->tables[__builtin_ctz(set)];
 }
 
-/* Temporary: parsed, then returned. Tables that are borrowed from stay in an arena of the reader.
- */
+/* Temporary: freed after parsing. Tables that results borrow from are in an arena of the reader. */
 struct raw_table {
     struct sf_arena memory;
     sf_bytes bytes;
@@ -244,7 +243,7 @@ static void skip_top(struct sf_cursor *c, uint8_t type, uint32_t n)
     }
 }
 
-/* One key; its values too when `values` is there. False: no memory. */
+/* Reads one key, and its values if `values` is set. False: no memory. */
 static bool get_key(const struct sf_span_block_reader *r, struct sf_cursor *c,
                     struct sf_typed_key *k, struct sf_arena *values, struct key_values *out)
 {
@@ -266,7 +265,7 @@ static bool get_key(const struct sf_span_block_reader *r, struct sf_cursor *c,
     return true;
 }
 
-/* The typed keys into `to`, and the values of each when `out_values` is there. */
+/* Reads the typed keys into `to`, and the values of each if `out_values` is set. */
 static enum sf_err get_keys(const struct sf_span_block_reader *r, sf_bytes raw, struct sf_arena *to,
                             struct sf_typed_key **out, uint32_t *out_n,
                             struct key_values **out_values, struct sf_why *why)
@@ -332,7 +331,7 @@ void sf_table_decode_find_keys(const struct sf_span_block_reader *r, uint32_t te
     *out_n = n;
 }
 
-/* The places of the keys by tenant, scope, name and type, which are unique. */
+/* Sorts the indexes of the keys by tenant, scope, name and type, which are unique. */
 static enum sf_err order_keys(struct sf_typed_key *keys, uint32_t n, struct sf_arena *to,
                               uint32_t **out, struct sf_why *why)
 {
@@ -368,7 +367,7 @@ static enum sf_err read_keys(struct sf_span_block_reader *r, sf_bytes raw, struc
 
 /* ---- keys with their values ---- */
 
-/* One sf_block_key from the n typed ones of a name. */
+/* Makes one sf_block_key from the n typed keys of a name. */
 static bool join_types(const struct sf_typed_key *typed, const struct key_values *values,
                        const uint32_t *places, uint32_t n, struct sf_arena *to,
                        struct sf_block_key *out)
@@ -432,7 +431,7 @@ static enum sf_err read_values(struct sf_span_block_reader *r, struct sf_why *wh
             if (cmp_typed(&typed[order[i + len]], k->tenant, k->scope, k->name) != 0)
                 break;
         }
-        /* An attribute without a column of its own is found by reading rows. */
+        /* Attributes without their own column are found only by reading rows. */
         if (k->type == SF_VALUE_NONE && k->name.len == 0 && len == 1)
             continue;
         if (!join_types(typed, values, order + i, len, to, &keys[n++]))
@@ -580,7 +579,7 @@ static bool get_granule(struct sf_cursor *c, struct sf_granule_info *g, struct s
            g->n_traces <= g->n_rows && flags <= 1;
 }
 
-/* Sums of what the granules say so far. */
+/* Running sums over the granules. */
 struct granule_sums {
     uint64_t chunks, hashes, runs, rows, traces;
 };
@@ -605,7 +604,7 @@ static bool table_decode_add_up(struct granule_sums *s, struct sf_granule_info *
     return true;
 }
 
-/* Bytes that are borrowed become the arena's; NULL: it is full. */
+/* Copies borrowed bytes to the arena; NULL: it is full. */
 static void table_decode_list_of(struct sf_arena *to, const uint8_t **io, size_t len)
 {
     uint8_t *copy = sf_arena_raw(to, len, 16);
@@ -614,11 +613,11 @@ static void table_decode_list_of(struct sf_arena *to, const uint8_t **io, size_t
     *io = copy;
 }
 
-struct hash_lists { /* value hashes of chunks; granules mostly have the same ones */
+struct hash_lists { /* value hashes of chunks; most granules have the same ones */
     struct sf_arena *to;
-    uint32_t *base;          /* the first list */
+    uint32_t *base;          /* start of the first list */
     struct sf_table at;      /* lists, by content */
-    uint32_t *firsts, *lens; /* of each, from base on */
+    uint32_t *firsts, *lens; /* start and length of each list, relative to base */
     uint32_t n, cap;
     uint32_t sorted[SF_BLOCK_MAX_HASHES];
 };
@@ -629,7 +628,7 @@ static int table_decode_by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Into l->sorted; older writers kept the order in which values appeared. */
+/* Sorts into l->sorted; older writers stored them in the order of appearance. */
 static void table_decode_sort_hashes(struct hash_lists *l, const uint8_t *hashes, uint32_t n)
 {
     bool is_sorted = true;
@@ -641,7 +640,7 @@ static void table_decode_sort_hashes(struct hash_lists *l, const uint8_t *hashes
         qsort(l->sorted, n, sizeof(*l->sorted), table_decode_by_value);
 }
 
-/* Where the list lies, counted from l->base. NOMEM or LIMIT. */
+/* Returns the position of the list, relative to l->base. NOMEM or LIMIT. */
 static enum sf_err share_hashes(struct hash_lists *l, const uint8_t *hashes, uint32_t n,
                                 uint32_t *out)
 {
@@ -672,14 +671,15 @@ static enum sf_err share_hashes(struct hash_lists *l, const uint8_t *hashes, uin
     return SF_OK;
 }
 
-/* Its tables borrow from it: it is not compressed, and has none of the filters of files. */
+/* Is the block a part in memory? Parts are uncompressed and lack the filters of files; tables
+ * borrow from their bytes. */
 static bool table_decode_is_part(const struct sf_span_block_reader *r)
 {
     return r->memory.p && !r->sections[SF_SECTION_SFLT].id;
 }
 
-/* Lists that many chunks have are kept once: they would be the largest part of the tables. Those of
- * a part stay where they are, in its bytes. */
+/* Lists that many chunks share are stored once: they would be the largest part of the tables. Those
+ * of a part are used in place, in its bytes. */
 static enum sf_err read_hashes(struct sf_span_block_reader *r, const uint8_t *hashes,
                                uint32_t n_chunks, struct sf_why *why)
 {
@@ -706,7 +706,7 @@ static enum sf_err read_hashes(struct sf_span_block_reader *r, const uint8_t *ha
     return err ? table_decode_no_room(why) : SF_OK;
 }
 
-/* `raw` is the content of GRAN. What is left of it lives as long as the tables. */
+/* `raw` is the content of GRAN. What is kept of it has the lifetime of the tables. */
 static enum sf_err table_decode_read_granules(struct sf_span_block_reader *r, sf_bytes raw,
                                               struct sf_why *why)
 {

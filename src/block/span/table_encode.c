@@ -1,4 +1,5 @@
-/* table_encode.c - the block's tables: strings, resources, scopes, keys, operations, granules. */
+/* table_encode.c - encodes the block's tables: strings, resources, scopes, keys, operations,
+ * granules. */
 #include <stdlib.h>
 
 #include "base/heap.h"
@@ -99,8 +100,8 @@ static bool count_table_attr(struct sf_span_block_writer *w, uint32_t tenant, ui
     else if (type != SF_VALUE_EMPTY)
         bytes = sf_dict_get(&w->strings, sf_cursor_varint32(c));
     if (n_spans == 0)
-        return true; /* interned, but no row of this block has it */
-    /* Adding a key may move the strings: the name is looked up from a copy. */
+        return true; /* interned, but not used by a row of this block */
+    /* Adding a key may move the strings: use a copy of the name. */
     sf_buf_add_str(&copy, sf_dict_get(&w->strings, name));
     err = sf_buf_ok(&copy) ? sf_key_stage_get(w, tenant, scope, type, sf_buf_str(&copy), &key)
                            : SF_ERR_NOMEM;
@@ -155,7 +156,7 @@ static bool encode_top(const struct sf_key_stage *k, struct sf_buf *out)
     qsort_r(order, n, sizeof(*order), table_encode_cmp_count, k->top_counts);
     if (n > SF_BLOCK_MAX_TOP)
         n = SF_BLOCK_MAX_TOP;
-    /* A list that is not complete is a hint; it may not cost more than the column it is about. */
+    /* An incomplete list is only a hint; it must not be larger than the column it describes. */
     if (is_partial && n > 16 + k->n_spans / 256)
         n = (uint32_t)(16 + k->n_spans / 256);
     sf_buf_add_u8(out, !is_partial);

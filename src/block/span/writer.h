@@ -1,4 +1,5 @@
-/* writer.h - what the files of the span block writer share; no other code includes it. */
+/* writer.h - definitions shared by the files of the span block writer; no other code includes
+ * it. */
 #pragma once
 #include "base/buf.h"
 #include "base/limits.h"
@@ -17,8 +18,8 @@ struct sf_key_stage {      /* one attribute name of one scope and type */
     uint32_t tenant, name; /* name: code in `strings` */
     uint8_t scope, type;
     uint64_t hash, n_spans;
-    uint64_t shape_stamp; /* last shape that counted it */
-    /* values in the granule that is being filled: codes of dict for texts, bits for the rest */
+    uint64_t shape_stamp; /* last shape that was counted for it */
+    /* values in the current granule: codes of dict for texts, bits for other types */
     struct sf_dict dict;
     uint32_t *codes;
     uint64_t *nums;
@@ -33,10 +34,10 @@ struct sf_key_stage {      /* one attribute name of one scope and type */
 struct sf_operation_stage {
     uint32_t tenant, service, name; /* codes in `strings` */
     struct sf_call_count all;
-    uint32_t entry_plus_1; /* its place in `entries`; 0: no request entered by it */
+    uint32_t entry_plus_1; /* index in `entries` + 1; 0: no request entered by it */
 };
 
-struct sf_entry_stage { /* of the spans of an operation by which requests enter */
+struct sf_entry_stage { /* counts of the spans of an operation by which requests enter */
     uint32_t op;
     struct sf_call_count count;
 };
@@ -44,28 +45,28 @@ struct sf_entry_stage { /* of the spans of an operation by which requests enter 
 struct sf_resource_stage {
     uint32_t tenant, service;
     uint64_t n_spans;
-    uint32_t granule; /* last one that used it, + 1 */
+    uint32_t granule; /* last granule that used it, + 1 */
 };
 
 struct sf_hash_set {
-    uint64_t *hashes; /* in order of appearance: the file is the same in each run */
+    uint64_t *hashes; /* in order of appearance, so that the file is reproducible */
     uint32_t n, cap;
     struct sf_table at;
 };
 
-/* A granule decoded has to fit the memory of one query: it ends before this many bytes, and no new
- * trace begins in one that is nearly there. */
+/* A decoded granule has to fit the memory of one query: it ends before this many bytes, and no new
+ * trace begins in one that is nearly full. */
 #define SF_GRANULE_FULL_LEN ((size_t)14 << 20)
 #define SF_GRANULE_MAX_LEN  ((size_t)16 << 20)
 
 struct sf_granule_stage {
     uint32_t tenant, n_rows, n_traces;
     bool is_continuation;
-    size_t len; /* bytes when decoded, about */
+    size_t len; /* estimated size when decoded */
     int64_t ts_min_ns, ts_max_ns;
     uint64_t dur_min_ns, dur_max_ns;
     uint8_t statuses, kinds;
-    /* which optional columns say anything */
+    /* nonzero if the optional column has a value */
     uint32_t any_flags, any_dropped_attrs, any_dropped_events, any_dropped_links;
     uint8_t any_high_kind;
     bool has_index, has_status_msg, has_trace_state;
@@ -94,9 +95,9 @@ struct sf_granule_stage {
 struct sf_span_block_writer {
     struct sf_span_block_options options;
     struct sf_span_block_info info;
-    enum sf_err err; /* the first fault sticks: the block is lost */
+    enum sf_err err; /* the first error is kept: the block cannot be finished */
     struct sf_chunk_packer *packer;
-    struct sf_buf out; /* bytes from out_off on that are not in the file yet */
+    struct sf_buf out; /* bytes that are not in the file yet; they begin at out_off */
     uint64_t out_off;
     struct sf_buf raw, nums, codes; /* scratch of the encoders */
 
@@ -107,10 +108,10 @@ struct sf_span_block_writer {
     uint32_t scope_cap;
     struct sf_key_stage *keys;
     uint32_t n_keys, key_cap;
-    uint32_t *active_keys; /* those with values in this granule */
+    uint32_t *active_keys; /* keys with values in this granule */
     uint32_t n_active;
     struct sf_shapes shapes;
-    uint64_t shapes_no; /* counts their resets */
+    uint64_t shapes_no; /* counts resets of `shapes` */
     uint64_t shape_stamp;
     struct sf_operation_stage *ops;
     uint32_t n_ops, op_cap;
@@ -119,27 +120,27 @@ struct sf_span_block_writer {
     struct sf_dict op_ids;
 
     struct sf_granule_stage g;
-    struct sf_dict spare;  /* texts of a granule that is carried over */
-    struct sf_rowset *own; /* of spans that are given as such */
+    struct sf_dict spare;  /* texts of a granule that is copied */
+    struct sf_rowset *own; /* for spans that are not given as a rowset */
     struct sf_arena own_maps;
     sf_trace_id newest_trace;
     uint32_t newest_tenant;
     bool has_newest;
 
     uint32_t n_granules;
-    uint32_t stage_no; /* granules that were staged so far: the others were carried over */
+    uint32_t stage_no; /* number of granules encoded so far; others were copied */
     struct sf_buf granules, descs, hashes, runs; /* of section GRAN */
     uint32_t n_chunks_here, n_hashes_here, n_runs_here;
     struct sf_buf trace_hashes; /* u64 per trace */
     bool has_filters;
-    uint32_t group_rows, group_first; /* of the filter group that is being filled */
+    uint32_t group_rows, group_first; /* of the current filter group */
     struct sf_hash_set attr_set;
     struct sf_buf span_hashes;
     struct sf_buf attr_groups, attr_filters, span_groups, span_filters;
     uint32_t n_groups;
 };
 
-/* Most return false and set w->err when memory ran out (or a limit was met). */
+/* Most functions return false and set w->err when memory ran out or a limit was exceeded. */
 bool sf_span_block_writer_fail(struct sf_span_block_writer *w, enum sf_err err);
 
 /* key_stage.c: keys and their frequent values */
@@ -156,26 +157,26 @@ void sf_granule_stage_done(struct sf_granule_stage *g);
 void sf_granule_stage_reset(struct sf_granule_stage *g);
 size_t sf_granule_stage_memory(const struct sf_granule_stage *g);
 
-/* row_stage.c: rows of one trace into them, as many as fit. `rows` are as sf_rowsets_row() takes
- * them, with a map for each set. */
+/* row_stage.c: adds rows of one trace to them, as many as fit. `rows` are arguments of
+ * sf_rowsets_row(), with a map for each set. */
 bool sf_row_stage_rows(struct sf_span_block_writer *w, struct sf_row_maps *maps, bool is_new,
                        const uint32_t *rows, uint32_t n, uint32_t *out_taken);
 
-/* span_block_writer.c: rows of one trace, cut into granules */
+/* span_block_writer.c: adds rows of one trace, split into granules */
 enum sf_err sf_span_block_writer_rows(struct sf_span_block_writer *w, struct sf_row_maps *maps,
                                       const uint32_t *rows, uint32_t n, struct sf_why *why);
 
-/* granule_encode.c: the open granule into chunks */
+/* granule_encode.c: encodes the open granule as chunks */
 bool sf_granule_encode(struct sf_span_block_writer *w);
 bool sf_granule_encode_u32s(struct sf_span_block_writer *w, uint16_t column, const uint32_t *vals,
                             uint32_t n);
 bool sf_granule_encode_shapes(struct sf_span_block_writer *w, uint16_t column, const uint64_t *lens,
                               uint32_t n, const uint64_t *keys, size_t n_keys);
-/* Before the first chunk of a granule, and after its last. */
+/* Called before the first chunk of a granule, and after its last. */
 bool sf_granule_encode_begin(struct sf_span_block_writer *w, uint32_t n_rows);
 bool sf_granule_encode_end(struct sf_span_block_writer *w, const struct sf_granule_info *g);
 
-/* granule_count.c: what a granule adds to the block's tables */
+/* granule_count.c: adds a granule's statistics to the block's tables */
 struct sf_text_list { /* texts by code, in one of two forms */
     const struct sf_dict *dict;
     const sf_str *list;
@@ -185,28 +186,28 @@ static inline sf_str sf_text_list_get(const struct sf_text_list *t, uint32_t cod
 {
     return t->dict ? sf_dict_get(t->dict, code) : t->list[code];
 }
-/* No sf_table: a quarter full at most, and small enough for the stack. */
+/* Not an sf_table: at most a quarter full, and small enough for the stack. */
 struct sf_few { /* up to 256 distinct numbers */
     uint64_t vals[SF_BLOCK_MAX_HASHES];
     uint32_t counts[SF_BLOCK_MAX_HASHES];
     uint16_t slots[1024]; /* place + 1 */
     uint32_t n;
 };
-/* False: they are more. */
+/* False: there are more than 256. */
 bool sf_granule_count_find_few(struct sf_few *s, const uint64_t *vals, uint32_t n, uint32_t *codes);
-/* How often one of `n_texts` distinct texts of a granule must be there to count as frequent: all of
- * a small dictionary do, of a big one those that are repeated. */
+/* How often one of `n_texts` distinct texts of a granule must occur to count as frequent: any
+ * number in a small dictionary, repeatedly in a large one. */
 uint32_t sf_granule_count_key_least(struct sf_key_stage *k, uint32_t n_texts, uint32_t n);
 bool sf_granule_count_texts(struct sf_span_block_writer *w, struct sf_key_stage *k,
                             const struct sf_text_list *texts, const uint32_t *codes, uint32_t n);
-/* Rows per key: `counts[i]` rows have shape i, which is the next lens[i] keys. */
+/* Counts rows per key: `counts[i]` rows have shape i, which consists of the next lens[i] keys. */
 void sf_granule_count_shapes(struct sf_span_block_writer *w, const uint64_t *lens,
                              const uint64_t *keys, const uint32_t *counts, uint32_t n);
 struct sf_call_columns {
     uint32_t tenant, n_rows;
     struct sf_text_list names;
     const uint32_t *name, *resource, *flags; /* resources: codes of the block that is written */
-    const uint64_t *start_ns, *duration_ns;  /* starts NULL: no duration reaches beyond 2^64 */
+    const uint64_t *start_ns, *duration_ns;  /* starts NULL: no end exceeds 2^64 */
     const uint8_t *kind, *status, *parent;
 };
 bool sf_granule_count_calls(struct sf_span_block_writer *w, const struct sf_call_columns *c);
@@ -217,8 +218,8 @@ bool sf_granule_count_hash_spans(struct sf_span_block_writer *w, uint32_t tenant
 bool sf_granule_count_add_runs(struct sf_span_block_writer *w, const uint32_t *resources,
                                uint32_t n_rows);
 
-/* granule_carry.c: a granule of another block as it is stored. When w->err is not set, the other
- * block is at fault. */
+/* granule_carry.c: copies a granule of another block as it is stored. If w->err is not set, the
+ * error is in the other block. */
 enum sf_err sf_granule_carry(struct sf_span_block_writer *w, const struct sf_span_block_reader *r,
                              uint32_t granule, const struct sf_block_codes *codes,
                              struct sf_arena scratch, struct sf_why *why);
