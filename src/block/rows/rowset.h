@@ -62,7 +62,7 @@ struct sf_rowset {
     struct sf_row_key *keys;
     uint32_t n_keys, key_cap;
     struct sf_dict key_ids; /* root, type and name of each key */
-    struct sf_dict texts; /* names, messages, states, urls; rows have code + 1, 0: empty */
+    struct sf_dict texts;   /* names, messages, states, urls; rows have code + 1, 0: empty */
     struct sf_shapes shapes;
     struct sf_buf pack;     /* scratch */
     int64_t first_index_ns; /* smallest index time; INT64_MAX when empty */
