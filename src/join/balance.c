@@ -1,4 +1,5 @@
-/* balance.c - what of a service's samples its spans got, and what no span got. */
+/* balance.c - compares the samples of a service with those attributed to its spans: how much no
+ * span got. */
 #include "join/balance.h"
 
 #include <inttypes.h>
@@ -13,11 +14,11 @@
 #include "model/process.h"
 #include "query/expr_text.h"
 
-#define SPANS_TIME  0.8 /* of what is left, for spans one by one */
-#define FILL        0.8 /* of a part: spans are not spread evenly */
+#define SPANS_TIME  0.8 /* share of the remaining time for processing spans one by one */
+#define FILL        0.8 /* share of the limit to aim at: spans are not evenly distributed in time */
 #define SHORTEST_NS SF_NS_PER_MS
 
-enum { MAX_TRIES = 40 }; /* each halves the part at least */
+enum { MAX_TRIES = 40 }; /* each try at least halves the part */
 
 struct work {
     struct sf_store *store;
@@ -26,8 +27,8 @@ struct work {
     struct sf_matcher match;
     uint64_t process; /* 0: of all */
     struct sf_span_set spans;
-    bool is_cut;           /* a span's samples did not fit */
-    struct sf_balance out; /* out.until_ns: as far as it goes */
+    bool is_cut;           /* the samples of a span did not fit */
+    struct sf_balance out; /* out.until_ns: end of the part */
 };
 
 static enum sf_err balance_find_process(struct work *w, struct sf_why *why)
@@ -68,7 +69,7 @@ static enum sf_err balance_choose_type(struct work *w, struct sf_why *why)
     return err;
 }
 
-/* Profiles that were uploaded for one request are not in the aggregate. */
+/* Adds profiles that were uploaded for one request, which are not in the aggregate. */
 static enum sf_err add_lent(struct work *w, struct sf_query_ctx *q, struct sf_why *why)
 {
     struct sf_detail_query ask = {.type = w->out.type,
@@ -130,7 +131,7 @@ static uint32_t most_spans(const struct work *w)
     return w->out.is_part ? w->want->limit : SF_BALANCE_SPANS;
 }
 
-/* Those that start before out.until_ns; how many there are, about, when they are too many. */
+/* Finds the spans that start before out.until_ns; if there are too many, their estimated number. */
 static enum sf_err balance_find_spans(struct work *w, uint64_t *out_n_found, struct sf_why *why)
 {
     struct sf_span_set_want ask = {.from_ns = w->out.from_ns,
@@ -144,7 +145,7 @@ static enum sf_err balance_find_spans(struct work *w, uint64_t *out_n_found, str
         return err;
     *out_n_found = sf_span_set_found(&w->spans);
     sf_span_set_sort(&w->spans);
-    uint32_t n = 0; /* traces are found whole */
+    uint32_t n = 0; /* whole traces are found: keep only matching spans */
     for (uint32_t i = 0; i < w->spans.n; i++) {
         const struct sf_set_span *s = &w->spans.spans[i];
         if (s->start_ns >= (uint64_t)w->out.from_ns && s->start_ns < (uint64_t)w->out.until_ns)
@@ -166,7 +167,7 @@ static int balance_by_start(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* A first part of the range with no more spans than requested. */
+/* Finds a first part of the range with at most the requested number of spans. */
 static enum sf_err balance_find_part(struct work *w, struct sf_why *why)
 {
     uint64_t n_found;
@@ -175,7 +176,7 @@ static enum sf_err balance_find_part(struct work *w, struct sf_why *why)
         int64_t len_ns = w->out.until_ns - w->out.from_ns;
         double part = FILL * (double)w->want->limit / (double)(n_found + 1);
         if (len_ns < 2 * SHORTEST_NS)
-            break; /* so many at once: the answer reports it */
+            break; /* too many start at the same time: the answer reports it */
         len_ns = (int64_t)((double)len_ns * (part < 0.5 ? part : 0.5));
         w->out.until_ns = w->out.from_ns + (len_ns > SHORTEST_NS ? len_ns : SHORTEST_NS);
         err = balance_find_spans(w, &n_found, why);
@@ -210,8 +211,8 @@ static enum sf_err ask_span(struct work *w, const struct sf_set_span *s, struct 
     return SF_OK;
 }
 
-/* Time is up before this one: a part ends where it starts, or, with others that start there, before
- * those. */
+/* Time is up before span i: the part ends at the start of that span; spans with the same start are
+ * left to the next part. */
 static void end_before(struct work *w, uint32_t i, uint32_t first, const struct sf_grades *before)
 {
     w->out.has_rest = w->out.is_part && first > 0;
@@ -225,7 +226,7 @@ static void end_before(struct work *w, uint32_t i, uint32_t first, const struct 
 static enum sf_err ask_spans(struct work *w, struct sf_why *why)
 {
     int64_t until_ns = sf_time_part(w->q, SPANS_TIME);
-    struct sf_grades before = w->out.grades; /* the first that starts at this moment */
+    struct sf_grades before = w->out.grades; /* before the first span with this start */
     uint32_t first = 0;
     enum sf_err err = SF_OK;
     for (uint32_t i = 0; !err && w->out.has_rest && i < w->spans.n; i++) {
@@ -242,7 +243,7 @@ static enum sf_err ask_spans(struct work *w, struct sf_why *why)
     return err;
 }
 
-/* Why the rest is not known. */
+/* Sets the reason why the rest is unknown. */
 static bool say_why(struct work *w)
 {
     if (w->is_cut)

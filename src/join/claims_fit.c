@@ -1,4 +1,4 @@
-/* claims_fit.c - what a span's samples come to, no more than there was. */
+/* claims_fit.c - limits the samples attributed to a span to the time it had. */
 #include "join/claims_fit.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct fit {
     const struct sf_link_set *set;
     struct sf_claim *claims;
     struct sf_claims_by_span by_span;
-    uint64_t *threads; /* scratch: of one span's claims */
+    uint64_t *threads; /* scratch: threads of one span's claims */
     bool is_cpu;
 };
 
@@ -58,11 +58,11 @@ static int claims_fit_by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of the claims at these places as much as there was space for; the rest is cut, in proportion.
- * Where samples name threads, others of the same span ran on one of these. Where none does and all
- * are parts of what the process did meanwhile, there is space for `alone_ns`: a span need not have
- * had the process for itself. Of samples that name the span and no thread it is not known on how
- * many it ran. */
+/* Reduces the claims at these indexes, in proportion, to the time available. If samples name
+ * threads, that is the duration times the number of these threads (samples without a thread ran on
+ * one of them). If none does and all are window estimates, it is `alone_ns`: the span need not have
+ * had the process for itself. For samples that name the span but no thread, the number of threads
+ * is unknown, and nothing is reduced. */
 static int64_t fit_places(struct fit *f, const uint32_t *places, uint32_t n, uint64_t duration_ns,
                           uint64_t alone_ns)
 {
@@ -93,7 +93,7 @@ static int64_t fit_places(struct fit *f, const uint32_t *places, uint32_t n, uin
     return sum - (int64_t)room;
 }
 
-/* A sample that has a time is one moment of one thread, which was in the span no longer than it
+/* A sample with a time is one moment of one thread, so it cannot represent more time than the span
  * lasted. */
 static int64_t cut_moments(struct fit *f, const uint32_t *places, uint32_t n, uint64_t duration_ns)
 {
@@ -127,7 +127,7 @@ static int64_t fit_span(struct fit *f, uint32_t span)
     return sf_add_sat_i64(cut, fit_places(f, places, end - first, duration_ns, p->self_ns));
 }
 
-/* Spans below another one, each with space for its own, may have more than that one lasted. */
+/* Descendants of a span, each within its own duration, may together exceed the span's duration. */
 static enum sf_err fit_whole(struct fit *f, uint32_t n_claims, uint32_t whole, struct sf_arena *req,
                              int64_t *out_cut, struct sf_why *why)
 {

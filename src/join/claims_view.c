@@ -1,4 +1,4 @@
-/* claims_view.c - what spans claimed, as a tree and by grade. */
+/* claims_view.c - shows the claims of spans as a tree and by match quality. */
 #include "join/claims_view.h"
 
 #include <math.h>
@@ -26,7 +26,8 @@ enum sf_err sf_claims_view_tree(const struct sf_link_set *set, const struct sf_a
         self[node] += a->claims[i].value;
         is_used[node] = true;
     }
-    for (uint32_t i = set->stacks.n_nodes; i-- > 1;) /* a used node needs its parents */
+    /* The ancestors of a used node are needed, too. */
+    for (uint32_t i = set->stacks.n_nodes; i-- > 1;)
         if (is_used[i])
             is_used[set->stacks.nodes[i].parent] = true;
     sf_tree_builder_init(&b, req, MAX_TREE_LEN, SF_TREE_BORROWS);
@@ -65,7 +66,8 @@ void sf_claims_view_grades(const struct sf_attribution *a, const bool *is_asked,
                                     ? SF_GRADE_ROW_SUBTREE
                                     : sf_claims_view_row((enum sf_grade)c->grade);
         out->rows[row].value += c->value;
-        out->rows[row].n_samples += c->sample != last; /* shared by several of its spans */
+        /* Count a sample once even if several of its spans share it. */
+        out->rows[row].n_samples += c->sample != last;
         out->n_samples += c->sample != last;
         last = c->sample;
     }
@@ -98,7 +100,7 @@ static int claims_view_by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of `value` ns, when nothing names a thread. */
+/* The smallest number of threads that can have spent `value` ns, if no sample names a thread. */
 static uint32_t fewest_threads(const struct sf_link_set *set, int64_t value, double taken,
                                uint64_t duration_ns)
 {
@@ -121,7 +123,8 @@ uint32_t sf_claims_view_threads(const struct sf_link_set *set, const struct sf_a
     for (uint32_t i = 0; threads && i < a->n_claims; i++) {
         uint64_t thread = set->samples[a->claims[i].sample].thread;
         value = sf_add_sat_i64(value, a->claims[i].value > 0 ? a->claims[i].value : 0);
-        if (thread != 0 && (n == 0 || threads[n - 1] != thread)) /* neighbours share theirs */
+        /* Neighbours often have the same thread. */
+        if (thread != 0 && (n == 0 || threads[n - 1] != thread))
             threads[n++] = thread;
     }
     if (!threads)

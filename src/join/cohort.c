@@ -1,7 +1,7 @@
-/* cohort.c - the code of all spans a query picks, as one flame graph. Samples that carry ids are
- * joined with all spans at once; where there are none, the profile of each span is made by itself.
- * Spans that were drawn from a larger set are weighted, and the sum is divided by the number of
- * requests, so the graph shows the mean per request. */
+/* cohort.c - one flame graph of all spans that a query selects. Samples that carry ids are joined
+ * with all spans at once; if there are none, the profile of each span is made separately. Spans
+ * that were drawn from a larger set are weighted, and the sum is divided by the number of requests,
+ * so the graph shows the mean per request. */
 #include "join/cohort.h"
 
 #include <math.h>
@@ -21,9 +21,9 @@
 #include "link/trust.h"
 
 #define MAX_TREE_LEN ((size_t)64 << 20)
-/* A part of them is examined: twice as many are enough to draw it from. */
+/* Only a sample of the spans is examined: twice as many traces are enough to draw it from. */
 enum { COHORT_TRACES = 2 * SF_COHORT_SPANS };
-#define ALONE_TIME 0.6 /* of what is left, for spans one by one */
+#define ALONE_TIME 0.6 /* share of the remaining time for processing spans one by one */
 
 struct work {
     struct sf_store *store;
@@ -31,15 +31,16 @@ struct work {
     struct sf_query_ctx *q;
     struct sf_span_set set;
     struct sf_link_keep keep; /* of its traces */
-    double taken;             /* samples of the profilers */
+    double taken;             /* samples taken by the profilers */
     struct sf_set_fates fates;
-    double weight;                  /* of the spans examined */
-    double room_ns;                 /* that they had for samples of time; INFINITY: not known */
-    const struct sf_link_set *link; /* of all of them at once; NULL: they were requested alone */
+    double weight;                  /* sum of the weights of the examined spans */
+    double room_ns;                 /* time available for their samples; INFINITY: unknown */
+    const struct sf_link_set *link; /* all of them joined at once; NULL: processed one by one */
     struct sf_cohort_view out;
 };
 
-/* Of the trace of a span: all spans of one have the same chance. The set is sorted by trace. */
+/* The weight of a span's trace: all spans of a trace have the same probability. The set is sorted
+ * by trace. */
 static double join_cohort_weight_of(const struct work *w, sf_trace_id trace)
 {
     uint32_t low = 0, high = w->set.n;
@@ -66,7 +67,7 @@ static void cohort_weigh(const struct work *w, const struct sf_cohort_set *c,
 
 /* ---- what there was space for ---- */
 
-struct lane { /* a thread in a span that was requested */
+struct lane { /* a thread of a requested span */
     uint32_t span;
     uint64_t thread;
 };
@@ -79,8 +80,7 @@ static int order_lanes(const void *a, const void *b)
     return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-/* Of each span the one queried for that is above it, and above all others of them, in its process;
- * SF_NOBODY: none is. NULL: no space. */
+/* For each span its topmost requested ancestor in its process; SF_NOBODY: none. NULL: no space. */
 static const uint32_t *find_tops(const struct sf_span_tree *t, const bool *is_asked, bool is_self,
                                  struct sf_arena *req)
 {
@@ -105,9 +105,9 @@ static double length_of(const struct sf_span_tree *t, uint32_t span)
     return (double)(t->places[span].end_ns - t->places[span].start_ns);
 }
 
-/* Each span for as long as it lasted, on each thread that its samples name. Over many spans samples
- * come to what was spent; over few, each worth more than its span, they come to more than there
- * was. Where one names no thread it is not known. */
+/* Computes the time available for samples: the duration of each span, for each thread that its
+ * samples name. Over many spans, samples sum up to the time spent; over few spans, shorter than the
+ * sampling interval, they sum up to more. If a sample names no thread, it is unknown. */
 static bool cohort_find_room(struct work *w, const struct sf_cohort_set *c,
                              const struct sf_attribution *a, const bool *is_asked)
 {
@@ -139,7 +139,7 @@ static bool cohort_find_room(struct work *w, const struct sf_cohort_set *c,
     return true;
 }
 
-/* What is left of samples that are cut to fit. */
+/* The factor that reduces samples to the time available. */
 static double fit_of(const struct work *w, const struct sf_tree *t)
 {
     return (double)t->total > w->room_ns ? w->room_ns / (double)t->total : 1;
@@ -217,10 +217,10 @@ static enum sf_err merge_alone(struct work *w, struct sf_why *why)
     sf_tree_builder_init(&sure, w->q->req, MAX_TREE_LEN, SF_TREE_COPIES);
     w->out.grades = (struct sf_grades){0};
     w->taken = w->out.sure_taken = 0;
-    w->room_ns = INFINITY; /* none of them says on how many threads it ran */
+    w->room_ns = INFINITY; /* the number of threads is unknown */
     for (uint32_t i = 0; !err && i < w->set.n; i++) {
         if (i > 0 && sf_time_part_is_over(until_ns)) {
-            w->set.n = i; /* in order of trace ids: of all times */
+            w->set.n = i; /* sorted by trace id, so the processed spans are of all times */
             w->set.note = SF_SPAN_SET_TIME_UP;
             break;
         }
@@ -252,7 +252,7 @@ static enum sf_err merge_alone(struct work *w, struct sf_why *why)
         w->out.known.n_samples += p.known.n_samples;
         w->out.known.n_estimated += p.known.n_estimated;
         w->out.n_sampled++;
-        if (p.are_threads_named) /* of which one is counted below */
+        if (p.are_threads_named) /* one of which is counted below */
             room_ns += (double)(p.n_threads - 1) * (double)p.duration_ns;
         w->taken += p.taken;
         w->out.sure_taken += p.sure_taken;
@@ -264,7 +264,7 @@ static enum sf_err merge_alone(struct work *w, struct sf_why *why)
         if (w->out.reason.len == 0 && !sf_arena_copy(w->q->req, p.reason, &w->out.reason))
             err = sf_no_room(why, "the query");
     }
-    /* Where all is a share of what the process did meanwhile there is space as of one span. */
+    /* If all samples are window estimates, the available time is one thread per span. */
     for (uint32_t i = 0; i < w->set.n; i++)
         room_ns += (double)w->set.spans[i].duration_ns;
     if (w->fates.n_weighted == 0 && sf_time_samples_kind_of(w->out.type) != SF_TIME_NONE &&
@@ -281,7 +281,8 @@ static enum sf_err merge_alone(struct work *w, struct sf_why *why)
 
 /* ---- the answer ---- */
 
-/* What rounding takes from one bar it gives to the next: the total is the mean. */
+/* Divides values by the number of spans; carries rounding errors to the next bar, so that the total
+ * is the mean. */
 static enum sf_err cohort_divide(struct work *w, double fit, struct sf_tree *t, struct sf_why *why)
 {
     struct sf_tree_node *nodes = sf_arena_new_n(w->q->req, t->n_nodes + 1u, sizeof(*nodes));

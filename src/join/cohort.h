@@ -1,4 +1,4 @@
-/* cohort.h - the code of all spans a query picks, as one flame graph. */
+/* cohort.h - one flame graph of all spans that a query selects. */
 #pragma once
 #include "join/span_set.h"
 #include "model/answer/cohort.h"
@@ -8,11 +8,11 @@ struct sf_cohort_want {
     int64_t from_ns, to_ns;
     bool is_self;             /* without the spans' children */
     bool is_sum;              /* sums, not means per span */
-    struct sf_arena *scratch; /* for one thing at a time; reset */
+    struct sf_arena *scratch; /* for one span or trace at a time; is reset */
 };
 
-/* Lives in q->req. INPUT: a bad query. NOT_FOUND: no profiles of this type. No spans, no samples:
- * an empty tree and a reason. A sample that several spans of the set could claim, since one is
- * below the other, counts once. */
+/* The result is in q->req. INPUT: a bad query. NOT_FOUND: no profiles of this type. Without spans
+ * or samples: an empty tree and a reason. A sample that several spans of the set could claim (one
+ * being an ancestor of the other) counts once. */
 enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *want,
                            struct sf_query_ctx *q, struct sf_cohort_view *out, struct sf_why *why);

@@ -1,4 +1,5 @@
-/* cohort_set.c - spans of many traces joined with their samples at once, and what each spent. */
+/* cohort_set.c - joins spans of many traces with their samples at once, and computes the cost of
+ * each. */
 #include "join/cohort_set.h"
 
 #include "base/account.h"
@@ -58,7 +59,8 @@ bool sf_cohort_set_cover(const struct sf_cohort_set *c, bool is_self, struct sf_
         while (!is_self && !is_known[at] && !is_asked[at] && t->places[at].depth > 0)
             at = sf_account_goes_on(1) ? t->places[at].parent : t->places[at].local_root;
         bool is_below = is_known[at] ? is_covered[at] : is_asked[at];
-        /* Kept for all on the way: else a chain of parents takes the square of its length. */
+        /* Stored for all ancestors on the way; otherwise a long chain of parents takes quadratic
+         * time. */
         for (uint32_t on_way = i; on_way != at; on_way = t->places[on_way].parent) {
             is_known[on_way] = true;
             is_covered[on_way] = is_below;

@@ -1,6 +1,6 @@
-/* compare.c - what one set of spans does more of than another, per request. The two sets are found
- * by query or split; costs per function come from all spans at once where samples carry ids, else
- * from the profile of each span. link/cohort.h decides what differs. */
+/* compare.c - compares two sets of spans: what one does more of than the other, per request. The
+ * two sets are found by query or split; costs per function come from all spans at once if samples
+ * carry ids, otherwise from the profile of each span. link/cohort.h decides what differs. */
 #include "join/compare.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@
 #include "link/cohort.h"
 #include "query/expr_text.h"
 
-/* Of a query for one side: what is left of them when a side is full again. */
+/* Traces per query: enough to fill a side again after filtering. */
 enum { SIDE_TRACES = 2 * SF_COHORT_SPANS };
 #define MAX_NAMES_LEN ((size_t)32 << 20)
 
@@ -30,7 +30,7 @@ struct length {
 };
 
 struct side {
-    struct sf_span_set set; /* found, then kept */
+    struct sf_span_set set; /* all found, then the selected ones */
     uint64_t n_found;
     struct sf_cohort_cost *costs;
     uint32_t cap_costs;
@@ -38,7 +38,7 @@ struct side {
     struct sf_cohort_when *when; /* of its spans */
     struct length *lengths;      /* the same */
     struct sf_set_fates fates;
-    double weight; /* of all of them */
+    double weight; /* sum of their weights */
     struct sf_comparison_side view;
 };
 
@@ -52,16 +52,16 @@ struct work {
     struct sf_link_gathered gathered; /* and what ran for their requests */
     const sf_str *functions;          /* by place */
     uint32_t n_functions;
-    struct sf_tree_builder names; /* the same where spans are requested one by one */
-    uint64_t n_estimated;         /* samples that may be of these spans: not compared */
-    uint64_t n_window;            /* of these, such as name no request either */
+    struct sf_tree_builder names; /* functions, if spans are processed one by one */
+    uint64_t n_estimated;         /* samples that may belong to these spans: not compared */
+    uint64_t n_window;            /* those of them that do not name a request either */
     struct sf_comparison out;
-    const struct sf_link_set *link; /* of all of them at once; NULL: there is none */
+    const struct sf_link_set *link; /* all spans joined at once; NULL: processed one by one */
 };
 
 /* ---- the two sets ---- */
 
-/* " (722 ms)", " (1.23 s)": as people write it, and as a query takes it without the blank. */
+/* " (722 ms)", " (1.23 s)": as users write it; without the blank, valid in a query. */
 static void print_bound(bool is_there, uint64_t ns, char out[32])
 {
     bool is_ms = ns < 999500000;
@@ -106,7 +106,7 @@ static enum sf_err compare_split(struct work *w, struct sf_why *why)
         qsort(all.spans, all.n, sizeof(*all.spans), by_duration);
     uint32_t at = (uint32_t)((double)all.n * w->want->split);
     uint64_t bound_ns = at < all.n ? all.spans[at].duration_ns : 0;
-    w->left.set = w->right.set = all; /* how they were found is the same of both */
+    w->left.set = w->right.set = all; /* both sides were found by the same search */
     w->left.set.n = at;
     w->right.set.spans += at;
     w->right.set.n -= at;
@@ -144,7 +144,7 @@ static enum sf_err find_errors(struct work *w, struct sf_why *why)
     return find_both(w, ok, error, why);
 }
 
-/* The value may have been sent as text or as a number: either will do. Status and kind are written
+/* The value may have been sent as text or as a number: either matches. Status and kind are written
  * without quotes. */
 static bool compare_add_value(struct work *w, sf_str value, sf_str *out)
 {
@@ -188,7 +188,7 @@ static enum sf_err find_sets(struct work *w, struct sf_why *why)
 
 /* ---- all spans at once: where samples carry ids ---- */
 
-/* The place of its costs. */
+/* Adds a span; returns the index of its costs. */
 static uint32_t compare_add_span(struct side *s, const struct sf_set_span *span)
 {
     double weight = sf_set_span_weight(span);
@@ -343,7 +343,7 @@ static enum sf_err look_one_by_one(struct work *w, struct sf_why *why)
 {
     enum sf_err err = inspect_side(w, &w->left, 0.3, why);
     if (!err)
-        err = inspect_side(w, &w->right, 0.45, why); /* as long as the left one */
+        err = inspect_side(w, &w->right, 0.45, why); /* as long as the left side got */
     if (!err && w->names.err)
         err = sf_no_room(why, "the query");
     sf_str *names = sf_arena_new_n(w->q->req, w->names.n_frames + 1u, sizeof(*names));
@@ -362,7 +362,7 @@ static int by_length(const void *a, const void *b)
     return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
-/* Durations at even parts of the weight: how they are spread, in a few numbers. */
+/* Computes quantiles of the durations, at equal steps of the weight. */
 static void spread(struct side *s)
 {
     uint32_t n = s->cohort.n_spans, at = 0;
@@ -431,7 +431,8 @@ static bool note_sample(struct work *w)
                           notes[0].len && notes[1].len ? "; " : "", SF_STR_ARG(notes[1]));
 }
 
-/* Nothing differs: could it have been seen? Of the function that the left side has most of. */
+/* If nothing differs: could a difference have been detected? Judged by the largest function of the
+ * left side. */
 static bool explain_size(struct work *w, const struct sf_cohort_result *r)
 {
     const struct sf_cohort_row *most = NULL;
@@ -447,7 +448,7 @@ static bool explain_size(struct work *w, const struct sf_cohort_result *r)
                        (unsigned long long)(w->left.view.n_spans + w->right.view.n_spans));
 }
 
-/* About the functions of this type; the parts of the duration have a reason of their own. */
+/* Explains the functions of this type; the parts of the duration have their own explanation. */
 static void compare_explain(struct work *w, const struct sf_cohort_result *r)
 {
     uint64_t left = w->left.n_found, right = w->right.n_found;
@@ -486,7 +487,7 @@ static void compare_explain(struct work *w, const struct sf_cohort_result *r)
 static enum sf_err compare_give_rows(struct work *w, const struct sf_cohort_result *r,
                                      struct sf_why *why)
 {
-    /* Everything differs from nothing. */
+    /* If one side has no samples, no difference is meaningful. */
     bool has_both = w->left.view.n_sampled > 0 && w->right.view.n_sampled > 0;
     uint32_t n = has_both ? r->n_rows : 0;
     struct sf_comparison_row *rows = sf_arena_new_n(w->q->req, n + 1u, sizeof(*rows));
@@ -514,7 +515,7 @@ static enum sf_err compare_give_rows(struct work *w, const struct sf_cohort_resu
     return SF_OK;
 }
 
-/* Of the same spans. */
+/* Compares the time breakdowns of the same spans. */
 static enum sf_err compare_time(struct work *w, struct sf_why *why)
 {
     struct sf_compare_time_want want = {.left = &w->left.set,

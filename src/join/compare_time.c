@@ -1,6 +1,6 @@
-/* compare_time.c - the duration of two sets of spans compared, part by part. The breakdowns of both
- * sides are dealt into costs per part and per function or child, which link/cohort.h compares with
- * intervals; the rest writes rows, example spans and a sentence. */
+/* compare_time.c - compares the durations of two sets of spans, part by part. The time breakdowns
+ * of both sides become costs per part and per function or child, which link/cohort.h compares with
+ * intervals; the rest of the file writes rows, example spans and a sentence. */
 #include "join/compare_time.h"
 
 #include <math.h>
@@ -12,18 +12,18 @@
 #include "link/cohort.h"
 
 enum {
-    DURATION = SF_PARTS, /* beside the parts */
-    FEWEST_SPANS = 50,   /* of a side, when it is cut for memory */
+    DURATION = SF_PARTS, /* follows the parts */
+    FEWEST_SPANS = 50,   /* per side, when it is reduced to fit memory */
     SUMMARY_PARTS = 3    /* named in the sentence */
 };
 
 struct side {
-    struct sf_cohort parts, items; /* what each span spent */
+    struct sf_cohort parts, items; /* costs of each span */
     struct sf_cohort_cost *part_costs, *item_costs;
     struct sf_cohort_when *when;
     uint32_t n_parts, n_items; /* costs */
     uint32_t n_spans;
-    double unknown_ns, cut_ns; /* of all of them */
+    double unknown_ns, cut_ns; /* sums over all spans */
     double room;               /* sf_ledger_costs_room */
 };
 
@@ -34,12 +34,12 @@ struct work {
     struct sf_link_gathered *gathered;
     enum sf_breakdown_by by;
     struct sf_set_breakdown b;
-    uint32_t *place;  /* by span of the pair: which of its side it is */
-    uint32_t *frames; /* by part and item: its number, or SF_NONE */
+    uint32_t *place;  /* by span of the pair: its index in its side */
+    uint32_t *frames; /* by part and item: its frame number, or SF_NONE */
     uint32_t n_frames;
     struct sf_set_breakdown_cost *first; /* by frame: part and item */
     struct side left, right;
-    uint16_t estimates; /* parts that are estimates of some span */
+    uint16_t estimates; /* parts that are estimated for some span */
     struct sf_comparison_time out;
 };
 
@@ -153,7 +153,7 @@ static int by_difference(const void *a, const void *b)
     return (x->name > y->name) - (x->name < y->name);
 }
 
-/* Rows come in their order: significant ones first, then by size. */
+/* Rows are sorted: significant ones first, then by size. */
 static bool give_items(struct work *w, uint32_t part, const struct sf_cohort_result *r,
                        struct sf_comparison_part *to)
 {
@@ -210,8 +210,8 @@ static bool compare_time_give(struct work *w, const struct sf_cohort_result *par
     return true;
 }
 
-/* Spans of the right with most of the part that differs most, or least where there is less of it.
- */
+/* Gives example spans of the right side: those with most of the part that differs most, or least if
+ * the right side has less of it. */
 static void compare_time_give_examples(struct work *w)
 {
     struct sf_comparison_time *t = &w->out;
@@ -242,13 +242,13 @@ static void compare_time_give_examples(struct work *w)
 
 /* ---- words ---- */
 
-/* Three digits, and never an exponent. */
+/* Prints three digits, without an exponent. */
 static void add_ms(struct sf_buf *out, double ns)
 {
     sf_buf_print(out, fabs(ns) < 1e9 ? "%+.3g ms" : "%+.0f ms", ns / 1e6);
 }
 
-/* Parts that go the way of the whole, with what they are of it. */
+/* Lists the parts that differ in the direction of the total difference, with their share of it. */
 static void add_reasons(const struct sf_comparison_time *t, struct sf_buf *out)
 {
     const char *sep = ": ";
@@ -319,7 +319,7 @@ static const struct sf_comparison_part *compare_time_find_part(const struct sf_c
     return NULL;
 }
 
-/* Where more than a tenth of the time of a side is unknown. */
+/* Adds a note if more than a tenth of the time of a side is unknown. */
 static void compare_time_explain(struct work *w)
 {
     struct sf_comparison_time *t = &w->out;
@@ -373,7 +373,7 @@ static enum sf_err compare_time_compare(struct work *w, struct sf_store *store, 
     return SF_OK;
 }
 
-/* Reads the spans of both sides, at most so many of each. */
+/* Reads the spans of both sides, at most this many of each. */
 static enum sf_err compare_time_gather(struct work *w, struct sf_store *store,
                                        const struct sf_compare_time_want *want, uint32_t most,
                                        struct sf_why *why)

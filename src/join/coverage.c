@@ -1,7 +1,7 @@
-/* coverage.c - how well a service's traces and profiles are joined. A number of its spans is joined
- * with samples and counted by match quality; then shares of samples with ids and names, clock
- * differences to callers and the language are determined. Every missing link is reported with what
- * to do about it. */
+/* coverage.c - checks how well a service's traces and profiles are joined. A number of its spans is
+ * joined with samples and counted by match quality; then shares of samples with ids and names,
+ * clock differences to callers and the language are determined. Every missing link is reported,
+ * with advice. */
 #include "join/coverage.h"
 
 #include <stdlib.h>
@@ -24,15 +24,15 @@
 #include "link/known_claims.h"
 
 enum { LOOKED_AT = 200, CLOCK_TRACES = 50, MAX_CALLERS = 32, MAX_CALLS = 4096 };
-#define WINDOW_NS  (5 * SF_NS_PER_MIN) /* of samples that are examined one by one */
+#define WINDOW_NS  (5 * SF_NS_PER_MIN) /* time range in which samples are examined one by one */
 #define AROUND_NS  (600 * SF_NS_PER_S) /* a span */
-#define CLOCK_TIME 0.5                 /* of what is left, for clocks */
+#define CLOCK_TIME 0.5                 /* share of the remaining time for comparing clocks */
 
 struct caller {
     sf_str service;
     int64_t offsets[MAX_CALLS / MAX_CALLERS];
-    uint32_t n;       /* of those that are kept */
-    uint64_t n_calls; /* contradictions */
+    uint32_t n;       /* number that is listed */
+    uint64_t n_calls; /* calls with contradicting times */
 };
 
 struct work {
@@ -43,10 +43,10 @@ struct work {
     struct sf_span_set spans; /* examined */
     struct sf_link_keep keep; /* of their traces */
     bool is_by_service;
-    bool has_strange_threads; /* of spans, that no sample has */
+    bool has_strange_threads; /* thread ids of spans do not occur in samples */
     bool is_mixed;            /* samples without ids may be of several processes */
-    bool has_untagged;        /* of a span: it was shown samples that name none */
-    double self_ns;           /* of all spans examined */
+    bool has_untagged;        /* for one span: it was given samples without a span id */
+    double self_ns;           /* sum over all examined spans */
     struct caller *callers;
     uint32_t n_callers;
 };
@@ -78,8 +78,8 @@ static enum sf_err coverage_find_spans(struct work *w, struct sf_why *why)
     return sf_span_set_thin(&w->spans, LOOKED_AT, w->q->req) ? SF_OK : sf_no_room(why, "the query");
 }
 
-/* How many times the profiler looked, as `received` counts: all numbers of an answer are of one
- * kind. Whatever of it a part is, the parts sum to the whole. */
+/* Counts samples by grade. All numbers are on the scale of `received` (samples that the profiler
+ * took), so that the parts sum up to the whole. */
 static void coverage_count_samples(struct work *w, int64_t value, uint64_t n_samples,
                                    const struct sf_known_view *known)
 {
@@ -156,7 +156,7 @@ static enum sf_err coverage_join(struct work *w, struct sf_why *why)
     return SF_OK;
 }
 
-/* One span by itself: also what its process did meanwhile is requested. */
+/* Joins one span separately: this includes what its process did meanwhile. */
 static enum sf_err join_span(struct work *w, struct sf_why *why)
 {
     struct sf_span_profile p;
@@ -233,7 +233,7 @@ static enum sf_err coverage_find_shares(struct work *w, struct sf_why *why)
     enum sf_err err = w->store->ops->prof_points(w->store, &ask, NULL, 0, 0, w->q, &points, why);
     if (err)
         return err;
-    if (points.n_points > 0) { /* the newest minutes speak for the rest */
+    if (points.n_points > 0) { /* use the newest minutes as a sample of the range */
         int64_t last_ns = points.points[points.n_points - 1].time_ns;
         ask.from_ns = last_ns - WINDOW_NS > ask.from_ns ? last_ns - WINDOW_NS : ask.from_ns;
     }
@@ -258,14 +258,14 @@ static enum sf_err coverage_find_shares(struct work *w, struct sf_why *why)
     sf_arena_reset(w->want->scratch);
     err = w->store->ops->detail_list(w->store, &rows, &q, &list, why);
     int64_t tagged = err ? 0 : sum_tagged(&list, &all);
-    if (err == SF_ERR_LIMIT) /* more than can be examined one by one */
+    if (err == SF_ERR_LIMIT) /* too many to examine one by one */
         err = sum_spans(w, &rows, &q, &tagged, why);
     w->q->stats = q.stats;
     if (err)
         return err;
     all = all > tagged ? all : tagged;
     all = all > total ? all : total;
-    /* Where rows were removed, what is left does not tell how many there were. */
+    /* If rows were deleted by retention, their original number is unknown. */
     if (all > 0 && w->out.n_thinned == 0)
         w->out.tagged_share = (double)tagged / (double)all;
     return SF_OK;
@@ -336,7 +336,7 @@ static int coverage_by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Some traces tell as much as many: on a busy machine fewer are read. */
+/* A few traces are enough: on a busy machine fewer are read. */
 static enum sf_err inspect_clocks(struct work *w, struct sf_why *why)
 {
     struct sf_trace_ask asks[CLOCK_TRACES];
@@ -367,7 +367,7 @@ static enum sf_err inspect_clocks(struct work *w, struct sf_why *why)
 
 /* ---- what is missing ---- */
 
-/* The names in a line to add become those of this service and server. */
+/* Replaces the placeholders in a line of configuration by the names of this service and server. */
 static bool coverage_fill_in(struct work *w, const char *line, sf_str *out)
 {
     struct sf_buf text = {0};
@@ -377,8 +377,8 @@ static bool coverage_fill_in(struct work *w, const char *line, sf_str *out)
     return is_kept;
 }
 
-/* Below this share of the samples that a service's spans could have had, something is likely to be
- * missing; below this many no conclusion is possible. */
+/* If the spans got less than this share of the samples they could have had, something is probably
+ * missing; with fewer samples than this, no conclusion is possible. */
 #define FEW_SHARE   0.05
 #define FEW_SAMPLES 20
 
@@ -454,7 +454,7 @@ enum sf_err sf_coverage_make(struct sf_store *store, const struct sf_coverage_wa
     if (!err && !want->has_span)
         err = coverage_join(&w, why);
     if (!err && w.out.type.len == 0 && w.out.n_types > 0)
-        w.out.type = w.out.types[0].type; /* without spans none was chosen */
+        w.out.type = w.out.types[0].type; /* without spans, no type was chosen */
     if (!err)
         err = coverage_find_shares(&w, why);
     if (!err)

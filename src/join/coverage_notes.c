@@ -1,11 +1,11 @@
-/* coverage_notes.c - what a service's profilers are known to report otherwise than their types say.
+/* coverage_notes.c - notes on profilers whose values are known to differ from what their types say.
  *
- * Each was measured against a clock; docs/languages.md has the figures. */
+ * Each difference was measured against a clock; docs/languages.md has the figures. */
 #include "join/coverage_notes.h"
 
 #include "base/time_unit.h"
 
-/* Timers of the kernel fire once in a tick, which is 100 to 1,000 times a second; 250 is usual. */
+/* Timers of the kernel fire once per tick, 100 to 1,000 times a second; 250 is usual. */
 #define TICKS_PER_S 250
 
 enum { PYTHON_CPU, ABOVE_TICK, PAUSED, NOTES };
@@ -50,7 +50,7 @@ static bool is_sender(const struct sf_series *s, sf_str part)
 }
 
 /* Identified by its sender, because the language is not enough: a whole-host profiler, or one that
- * reads counters, has neither problem. */
+ * reads counters, does not have the problem. */
 static bool is_timer_driven(const struct sf_series *s)
 {
     static const sf_str senders[] = {SF_STR("gospy"),        SF_STR("pyroscope/go"),

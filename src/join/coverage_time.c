@@ -1,4 +1,4 @@
-/* coverage_time.c - a service's profiles over time. */
+/* coverage_time.c - the profiles of a service over time. */
 #include "join/coverage_time.h"
 #include "base/time_unit.h"
 
@@ -16,8 +16,8 @@ static int coverage_time_by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Instances send side by side, each at its own pace: the usual distance says how dense they are
- * together, and a minute without any is nothing yet. */
+/* Instances send independently, each at its own interval: the usual distance between profiles tells
+ * how dense they are, and a minute without any is not yet a gap. */
 static bool find_gaps(const struct sf_prof_points *p, struct sf_arena *req,
                       struct sf_coverage_type *out)
 {
@@ -27,7 +27,7 @@ static bool find_gaps(const struct sf_prof_points *p, struct sf_arena *req,
     if (!gaps || !distances || !times)
         return false;
     for (uint32_t i = 0; i < p->n_points;
-         i++) /* their own, also where only sums of slots are left */
+         i++) /* at their own times, even if only sums of slots are left */
         times[i] = p->points[i].id_ns;
     qsort(times, p->n_points, sizeof(*times), coverage_time_by_size);
     for (uint32_t i = 1; i < p->n_points; i++)

@@ -1,7 +1,7 @@
-/* explain.c - why a span or a trace took so long. The time breakdowns of all spans of the trace are
- * loaded; of a span its own and those below it on the critical path are used, of a trace all spans
- * on the path. Child spans are grouped by service and name, and time that no sample explains is
- * given its likely reason. */
+/* explain.c - explains why a span or a trace took so long. The time breakdowns of all spans of the
+ * trace are loaded; for a span, its own and those of its descendants on the critical path are used,
+ * for a trace all spans on the path. Child spans are grouped by service and name, and time that no
+ * sample explains gets its likely reason. */
 #include "join/explain.h"
 
 #include <math.h>
@@ -12,14 +12,14 @@
 #include "join/thinned.h"
 #include "link/explain_part.h"
 
-#define SMALLEST 0.02 /* of the duration: spans behind a part that are listed */
+#define SMALLEST 0.02 /* share of the duration from which a group of spans is listed */
 enum {
-    MOST_GROUPS = 64, /* of spans that are listed separately */
+    MOST_GROUPS = 64, /* most groups of spans that are listed separately */
     CHILD_FUNCTIONS = 3
 }; /* of a part of a child */
 
-struct group {     /* equal spans behind a part */
-    uint32_t span; /* the one with most */
+struct group {     /* spans with the same service and name in a part */
+    uint32_t span; /* the one with the largest time */
     double ns, most;
     uint32_t count;
 };
@@ -73,7 +73,7 @@ static int explain_by_ns(const void *a, const void *b)
     return (x->span > y->span) - (x->span < y->span);
 }
 
-/* With `is_deep` each is explained with all below it. */
+/* With `is_deep` each is explained with all its descendants. */
 static enum sf_err give_groups(struct work *w, struct groups *g, double whole, bool is_deep,
                                struct sf_explain_part *to, struct sf_why *why)
 {
@@ -134,7 +134,7 @@ static double explain_overlap(const struct sf_span_tree *t, uint32_t child, uint
     return start_ns < end_ns ? (double)(end_ns - start_ns) : 0;
 }
 
-/* A call to another service is a wait for the network where waits are profiled. */
+/* If waits are profiled, a call to another service is part of the waits for the network. */
 static struct sf_explain_part *find_remote(struct work *w)
 {
     static const enum sf_ledger_part parts[] = {SF_PART_REMOTE, SF_PART_NET, SF_PART_IO};
@@ -147,7 +147,7 @@ static struct sf_explain_part *find_remote(struct work *w)
     return best;
 }
 
-/* No more than the part: children may have run at the same time. */
+/* Limits the sum to the part: children may have run in parallel. */
 static void fit_groups(struct groups *g, double part_ns)
 {
     double sum = 0;
@@ -181,7 +181,7 @@ static enum sf_err explain_give_children(struct work *w, uint32_t span, struct s
     return err;
 }
 
-/* With all that is below the span, along the path that was waited for. */
+/* Computes the focus over the span and its descendants, along the critical path. */
 static enum sf_err focus_span(struct work *w, uint32_t span, struct sf_why *why)
 {
     struct sf_times_sum *sum = sf_arena_new(w->q->req, sizeof(*sum));
@@ -217,7 +217,7 @@ static enum sf_err explain_of_span(struct work *w, struct sf_why *why)
 
 /* ---- the whole trace ---- */
 
-/* Which spans each part was spent in. */
+/* Lists the spans in which each part was spent. */
 static enum sf_err give_places(struct work *w, const uint64_t *path_ns, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
@@ -297,8 +297,8 @@ static bool has_samples(const struct sf_explain_times *t, sf_str service)
     return false;
 }
 
-/* A span of the service that samples name, though no span's own time is known from them: the
- * request's first one, which is known with its children. 0: none. */
+/* A span of the service that samples name, if the own time of no span is known from samples: the
+ * first span of the request, known together with its children. 0: none. */
 static sf_span_id find_named(const struct sf_explain_times *t, sf_str service)
 {
     for (uint32_t k = 0; k < t->times.n_types; k++) {
@@ -349,7 +349,7 @@ static bool explain_unknown(struct work *w)
     return true;
 }
 
-/* For contended locks: the holder. */
+/* For contended locks: finds the holder. */
 static enum sf_err explain_lock(struct work *w, struct sf_store *store, struct sf_why *why)
 {
     struct sf_explain_part *p = explain_find_part(w, SF_PART_LOCK);

@@ -1,4 +1,4 @@
-/* explain_below.c - what is behind the child spans of a set of spans. */
+/* explain_below.c - explains the child spans of a set of spans. */
 #include "join/explain_below.h"
 
 #include <math.h>
@@ -12,12 +12,12 @@
 #include "link/explain_part.h"
 
 enum { SPANS = 8, GROUPS = SPANS * SF_PARTS * SF_EXPLAIN_CHILDREN, FUNCTIONS = 3 };
-#define TIME     0.7  /* of what is left of the query's */
-#define WORTH    0.05 /* of the duration: children that are listed */
-#define CHILDREN 0.1  /* of the duration in children: else they are not requested */
+#define TIME     0.7  /* share of the query's remaining time */
+#define WORTH    0.05 /* share of the duration from which children are listed */
+#define CHILDREN 0.1  /* share of the duration in children below which they are not examined */
 
 struct group {
-    const char *part; /* of the parent that the child is in */
+    const char *part; /* the part of the parent that contains the child */
     struct sf_explain_span span;
     double ns;
     double n; /* spans */
@@ -31,7 +31,7 @@ struct work {
     uint32_t n_groups;
     struct {
         const char *part;
-        uint32_t n_more; /* children that the span with most of them has beside those listed */
+        uint32_t n_more; /* children that are not listed, of the span with most of them */
     } left[SF_PARTS];
     struct sf_explain_mean own;
     double n;
@@ -67,7 +67,7 @@ static bool add_child(struct work *w, const struct sf_explain_part *part,
     }
     g->ns += (double)s->ns;
     g->n += s->count;
-    if (s->count > 1) /* the longest alone was read, which is not like the others */
+    if (s->count > 1) /* only the longest was read, which may not be typical */
         return true;
     return sf_explain_mean_add(&g->mean, s->parts, s->n_parts);
 }
@@ -117,8 +117,8 @@ static int explain_below_by_ns(const void *a, const void *b)
     return x->ns > y->ns ? -1 : x->ns < y->ns ? 1 : sf_str_cmp(x->span.name, y->span.name);
 }
 
-/* What is below a child was read of a few spans: its parts come to what all of it takes in a
- * request of the set, and are an estimate. */
+/* Descendants of a child were read for a few spans only: its parts are scaled to the time that the
+ * child takes in a request of the set, and are an estimate. */
 static bool fit_below(struct work *w, struct sf_explain_span *s, struct sf_explain_part *parts,
                       int64_t mean_ns)
 {
@@ -153,7 +153,7 @@ static bool explain_below_give_children(struct work *w, struct sf_explain_part *
     for (uint32_t i = 0; i < w->n_groups; i++)
         sum += strcmp(w->groups[i].part, to->name) == 0 ? w->groups[i].ns / w->n : 0;
     double fit = sum > (double)to->ns ? (double)to->ns / sum
-                                      : 1; /* they are of some of the spans */
+                                      : 1; /* computed from some of the spans */
     for (uint32_t i = 0; i < w->n_groups; i++) {
         struct group *g = &w->groups[i];
         double ns = g->ns / w->n * fit;

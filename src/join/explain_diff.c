@@ -1,6 +1,7 @@
-/* explain_diff.c - why the spans of one set take longer than those of another: two versions of a
- * service, or a query split in two. The two sets are compared part by part; while the difference
- * lies in child spans, the children of that name are compared next, one level at a time. */
+/* explain_diff.c - explains why the spans of one set take longer than those of another: two
+ * versions of a service, or a query split in two. The two sets are compared part by part; while
+ * the difference is in child spans, the children of that name are compared next, one level at a
+ * time. */
 #include "join/explain_diff.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@
 #include "query/expr_text.h"
 
 enum { LEVELS = 4 };
-#define CARRIED 0.4 /* of the difference: so much is in child spans that are compared in turn */
+#define CARRIED 0.4 /* share of the difference from which child spans are compared in turn */
 
 struct work {
     struct sf_store *store;
@@ -38,7 +39,7 @@ static bool explain_diff_keep(struct sf_buf *text, struct sf_arena *req, sf_str 
     return is_kept;
 }
 
-/* Requests that enter a service. */
+/* Makes the query for requests that enter the service in this version. */
 static bool make_version(struct work *w, sf_str version, sf_str *out)
 {
     struct sf_buf text = {0};
@@ -59,7 +60,7 @@ static bool make_split(struct work *w, uint64_t bound_ns)
                           SF_STR_ARG(w->want->query), (unsigned long long)bound_ns);
 }
 
-/* Children of that name; "service: name" where they are elsewhere. */
+/* Makes the query for children of that name; "service: name" for children in another service. */
 static bool make_child(sf_str above, sf_str name, bool is_remote, struct sf_arena *req, sf_str *out)
 {
     struct sf_buf text = {0};
@@ -88,7 +89,7 @@ static bool give_functions(const struct sf_comparison_part *from, struct sf_aren
     for (uint32_t i = 0; i < from->n_items; i++) {
         const struct sf_comparison_row *r = &from->items[i];
         if (r->delta * from->row.delta <= 0)
-            continue; /* it goes the other way */
+            continue; /* it differs in the other direction */
         if (to->n_functions == SF_EXPLAIN_FUNCTIONS) {
             to->n_more_functions++;
             continue;
@@ -107,7 +108,7 @@ static bool give_functions(const struct sf_comparison_part *from, struct sf_aren
     return true;
 }
 
-/* Children are functions of their part there. */
+/* In a comparison, child spans are listed like functions of their part. */
 static bool explain_diff_give_children(const struct sf_comparison_part *from, bool is_remote,
                                        struct sf_arena *req, struct sf_explain_part *to)
 {
@@ -171,8 +172,8 @@ static bool explain_diff_give_parts(const struct sf_comparison_time *t, struct s
 
 /* ---- down to what takes longer by itself ---- */
 
-/* The part that carries the difference, when it is in child spans; where waits for the network are
- * profiled, calls to others are among these. */
+/* Finds the child spans that carry the difference; if waits for the network are profiled, calls to
+ * other services are among these. */
 static bool find_child(const struct sf_comparison_time *t, sf_str left, sf_str right,
                        struct sf_arena *req, sf_str out[2])
 {
@@ -189,10 +190,10 @@ static bool find_child(const struct sf_comparison_time *t, sf_str left, sf_str r
            sf_arena_print(req, &out[1], "(%.*s) > { kind = server }", SF_STR_ARG(right));
 }
 
-struct level { /* what was compared last */
+struct level { /* the last two sets that were compared */
     struct sf_comparison_time time;
     sf_str left, right;
-    double share; /* of a span here in a request of the first level */
+    double share; /* number of spans here per request of the first level */
     uint32_t depth;
 };
 
@@ -211,7 +212,7 @@ static enum sf_err explain_diff_compare(struct work *w, struct sf_compare_want *
     return err;
 }
 
-/* One level further, when that is where the difference is. */
+/* Compares one level further down, if the difference is there. */
 static enum sf_err descend(struct work *w, struct level *at, struct sf_arena *req, bool *out_is_new,
                            struct sf_why *why)
 {
@@ -223,7 +224,7 @@ static enum sf_err descend(struct work *w, struct level *at, struct sf_arena *re
     struct sf_compare_want ask = {.left = sides[0], .right = sides[1]};
     enum sf_err err = explain_diff_compare(w, &ask, req, &c, why);
     if (err == SF_ERR_INPUT || err == SF_ERR_LIMIT || err == SF_ERR_DEADLINE)
-        return SF_OK; /* what is known stays */
+        return SF_OK; /* keep the result so far */
     if (err || c.time.n_left == 0 || c.time.n_right == 0)
         return err;
     double per = (double)c.right.n_found / fmax(1, (double)at->time.n_right);
@@ -235,7 +236,7 @@ static enum sf_err descend(struct work *w, struct level *at, struct sf_arena *re
     return SF_OK;
 }
 
-/* The name of what is compared last: it is at the end of its query. */
+/* The name of the spans that were compared last: it is at the end of their query. */
 static bool name_level(const struct level *at, struct sf_store *store, struct sf_query_ctx *q,
                        struct sf_explain_span *out, struct sf_why *why)
 {
@@ -246,7 +247,7 @@ static bool name_level(const struct level *at, struct sf_store *store, struct sf
     out->span = at->time.examples[0].span;
     struct sf_explain_trace_want ask = {.trace = out->trace, .span = out->span};
     if (sf_explain_trace(store, &ask, q, &one, why))
-        return true; /* its ids are enough */
+        return true; /* its query selects by ids: no name needed */
     out->duration_ns = (uint64_t)one.duration_ns;
     out->service = one.service;
     out->name = one.name;
@@ -325,7 +326,7 @@ static enum sf_err of_split(struct work *w, struct sf_why *why)
     return err ? err : explain_diff_give(w, &c, why);
 }
 
-/* The version of the newest request of the service before the first one of `version`. */
+/* Finds the version of the service's newest request before the first one of `version`. */
 static enum sf_err find_previous(struct work *w, sf_str version, sf_str *out, struct sf_why *why)
 {
     struct sf_buf text = {0};
@@ -394,7 +395,7 @@ static enum sf_err of_versions(struct work *w, struct sf_why *why)
             return err;
         if (turn > 0 || c.left.first_ns <= c.right.first_ns || c.right.n_found == 0)
             break;
-        sf_str swap = before; /* the later one is the deploy */
+        sf_str swap = before; /* compare in the order of time */
         before = after;
         after = swap;
     }

@@ -19,7 +19,7 @@ const bool *sf_explain_focus_nodes(const struct sf_hot_code *hot, sf_str name, s
     return out;
 }
 
-/* Ends of the parts' intervals are added up: at least as wide as the interval of the sum. */
+/* Adds up the ends of the parts' intervals: at least as wide as the interval of the sum. */
 static void explain_focus_add_code(const struct sf_times_sum *sum, const struct sf_explain_times *t,
                                    const bool *is_through, struct sf_explain_focus *out)
 {
@@ -42,7 +42,7 @@ static void explain_focus_add_code(const struct sf_times_sum *sum, const struct 
     }
 }
 
-/* A span of that name has all that is below it. */
+/* A span of that name counts with all its descendants. */
 static void add_spans(const struct sf_explain_times *t, uint32_t span, const uint64_t *path_ns,
                       sf_str name, struct sf_explain_focus *out)
 {

@@ -1,5 +1,5 @@
-/* explain_focus.h - what of a duration was spent in one function with all it calls, or, where no
- * function has that name, in child spans that do. */
+/* explain_focus.h - how much of a duration was spent in one function with everything it calls; or,
+ * if no function has that name, in child spans of that name. */
 #pragma once
 #include "join/explain_times.h"
 #include "join/set_breakdown.h"
@@ -7,8 +7,8 @@
 /* By node of the stacks of `hot`: is the function on the stack? NULL: `req` is full. */
 const bool *sf_explain_focus_nodes(const struct sf_hot_code *hot, sf_str name,
                                    struct sf_arena *req);
-/* Of a sum of breakdowns along the path of `span` (SF_NOBODY: of the trace), where `path_ns` is
- * what each span has on it. */
+/* For a sum of breakdowns along the critical path of `span` (SF_NOBODY: of the trace); `path_ns` is
+ * the time of each span on it. */
 enum sf_err sf_explain_focus_path(const struct sf_times_sum *sum, const struct sf_explain_times *t,
                                   uint32_t span, const uint64_t *path_ns, sf_str name,
                                   struct sf_explain_focus *out, struct sf_why *why);

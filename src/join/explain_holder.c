@@ -3,9 +3,9 @@
 #include "flame/batch_tree.h"
 #include "link/hot_code.h"
 
-enum { TIP = 4 }; /* frames from the tip in which an unlock is searched for */
+enum { TIP = 4 }; /* number of innermost frames in which an unlock is searched */
 
-/* Is the innermost frame an unlock? */
+/* Is the innermost frame an unlock function? */
 static bool is_unlock(const struct sf_tree *t, uint32_t node)
 {
     size_t at;

@@ -1,4 +1,4 @@
-/* explain_parts.c - a sum of time breakdowns as the parts of an answer. */
+/* explain_parts.c - converts a sum of time breakdowns to the parts of an answer. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -24,7 +24,8 @@ static enum sf_err explain_parts_add_functions(const struct sf_times_sum *sum,
     most = most < SF_EXPLAIN_FUNCTIONS ? most : SF_EXPLAIN_FUNCTIONS;
     if (part >= SF_PART_CHILD || !sum->nodes[part] || most == 0 ||
         (sum->seen[part].samples > 0 && sum->seen[part].samples < SF_TRUST_FEW))
-        return SF_OK; /* nor is a function named by so few where the span says how long it ran */
+        /* Too few samples to name functions, although the span carries its CPU time. */
+        return SF_OK;
     enum sf_err err = list ? sf_hot_code_find(&t->hot, sum->nodes[part], most, t->q->req, &found,
                                               why)
                            : sf_no_room(why, "the query");

@@ -1,7 +1,7 @@
-/* explain_set.c - why the spans of a query take so long: the mean per span. The breakdown of every
- * span is summed by part; each mean has a 95 % interval, and the functions of a part are found in
- * its summed stacks and bounded the same way. The spans with most of the largest part are given as
- * examples. */
+/* explain_set.c - explains why the spans of a query take so long: the mean per span. The breakdowns
+ * of all spans are summed by part; each mean has a 95 % interval, and the functions of a part are
+ * found in its summed stacks, also with intervals. The spans with most of the largest part are
+ * given as examples. */
 #include "join/explain_set.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ static void explain_set_add(struct mean *m, double v)
     m->squares += v * v;
 }
 
-/* Its 95 % interval; none of under eight. */
+/* Half of its 95 % interval; none for fewer than eight spans. */
 static double explain_set_error_of(const struct mean *m, uint32_t n)
 {
     double mean = m->sum / n, spread = m->squares / n - mean * mean;
@@ -76,7 +76,7 @@ static bool copy_names(const struct sf_hot_piece *from, struct sf_arena *req,
            sf_arena_copy(req, from->path, &to->path) && sf_arena_copy(req, from->file, &to->file);
 }
 
-/* What each span spent in each of the pieces, for their intervals. */
+/* Computes the cost of each span in each of the functions, for their intervals. */
 static enum sf_err bound_functions(struct work *w, uint32_t part, const struct sf_hot_pieces *found,
                                    struct sf_explain_function *list, struct sf_why *why)
 {
@@ -103,7 +103,8 @@ static enum sf_err bound_functions(struct work *w, uint32_t part, const struct s
     return SF_OK;
 }
 
-/* Where the part was measured, its samples may say a little more: they fill it and no more. */
+/* If the part was measured, its samples may sum up to slightly more: they are scaled to the
+ * part. */
 static void fit_functions(struct sf_explain_function *list, uint32_t n, double sampled_ns,
                           double part_ns)
 {
@@ -153,7 +154,8 @@ static enum sf_err name_functions(struct work *w, const struct sf_hot_code *hot,
     return err;
 }
 
-/* Time of each span through the function; of its child spans by that name where it is none. */
+/* The time of each span in the function; if there is no such function, in its child spans of that
+ * name. */
 static enum sf_err give_focus(struct work *w, const struct sf_hot_code *hot, struct sf_why *why)
 {
     uint32_t n = w->l.gathered->n_read;
@@ -228,7 +230,7 @@ static enum sf_err explain_set_give_parts(struct work *w, struct sf_why *why)
     return err;
 }
 
-/* The spans with most of the largest part. */
+/* Gives the spans with most of the largest part as examples. */
 static void explain_set_give_examples(struct work *w)
 {
     uint32_t part = 0;
@@ -254,7 +256,7 @@ static void explain_set_give_examples(struct work *w)
     }
 }
 
-/* Of a tenth or more. */
+/* Explains unknown time if it is a tenth or more. */
 static void explain_set_explain_unknown(struct work *w)
 {
     struct sf_explain_part unknown = sf_explain_part_named(SF_PART_UNKNOWN);
@@ -273,7 +275,7 @@ static void explain_set_explain_unknown(struct work *w)
     }
 }
 
-/* For locks with at least a twentieth of the time spent waiting: their holders. */
+/* Finds the holders of locks if at least a twentieth of the time was spent waiting for them. */
 static enum sf_err explain_set_explain_lock(struct work *w, struct sf_why *why)
 {
     struct sf_explain_part *p = NULL, lock = sf_explain_part_named(SF_PART_LOCK);
@@ -296,7 +298,7 @@ static enum sf_err explain_set_explain_lock(struct work *w, struct sf_why *why)
     if (!want.service.len || want.from_ns >= want.to_ns)
         return SF_OK;
     err = sf_explain_holder(w->store, &want, w->q, &p->reason, why);
-    return err == SF_ERR_LIMIT ? SF_OK : err; /* too much of it to say */
+    return err == SF_ERR_LIMIT ? SF_OK : err; /* too much data to explain */
 }
 
 /* ---- all of it ---- */
@@ -306,7 +308,7 @@ static enum sf_err explain_set_explain(struct work *w, struct sf_why *why)
     uint64_t n_found = sf_span_set_found(&w->l.set);
     uint32_t most = SF_COHORT_SPANS;
     enum sf_err err = SF_OK;
-    do { /* fewer where they do not fit */
+    do { /* with fewer spans if they do not fit */
         if (!sf_span_set_thin(&w->l.set, most, w->q->req))
             return sf_no_room(why, "the query");
         err = sf_set_load_divide(w->store, w->want->scratch, w->q, &w->l, why);

@@ -1,4 +1,4 @@
-/* explain_set.h - why the spans of a query take so long: the mean per span. */
+/* explain_set.h - explains why the spans of a query take so long: the mean per span. */
 #pragma once
 #include "model/answer/explain.h"
 #include "store/store.h"
@@ -10,7 +10,7 @@ struct sf_explain_set_want {
     struct sf_arena *scratch; /* reset */
 };
 
-/* Lives in q->req. The parts are of up to 1,000 spans; child spans and what is below them, and all
- * of it where samples carry no ids, of a few of those. INPUT: a bad query. */
+/* The result is in q->req. The parts are computed from up to 1,000 spans; child spans and their
+ * descendants (and everything if samples carry no ids) from a few of those. INPUT: a bad query. */
 enum sf_err sf_explain_set(struct sf_store *store, const struct sf_explain_set_want *want,
                            struct sf_query_ctx *q, struct sf_explain_view *out, struct sf_why *why);

@@ -1,6 +1,6 @@
 /* explain_times.c - the time breakdowns of the spans of one trace, with the code in each part.
- * Samples of all types are joined with the trace once, then every span is divided into its ledger.
- * Sums over several spans weight each by its share of the critical path. */
+ * Samples of all types are joined with the trace once, then the time of every span is divided
+ * (link/ledger.h). Sums over several spans weight each by its share of the critical path. */
 #include "join/explain_times.h"
 
 #include "base/list.h"
@@ -11,7 +11,7 @@
 #include "link/critical_path.h"
 #include "link/ledger_stacks.h"
 
-#define MAX_STACKS ((size_t)64 << 20) /* of tables while trees of several types are joined */
+#define MAX_STACKS ((size_t)64 << 20) /* for tables while trees of several types are joined */
 
 /* ---- samples ---- */
 
@@ -109,7 +109,7 @@ static bool is_seen(const struct sf_part_seen *s)
     return s->sure_ns != 0 || s->sampled_ns != 0 || s->samples != 0 || s->estimated_ns != 0;
 }
 
-/* Only what the span has. False: no space. */
+/* Stores only the parts that the span has. False: no space. */
 static bool explain_times_keep(struct sf_span_times *s, const struct sf_ledger *l,
                                const struct sf_part_seen seen[SF_PARTS], struct sf_arena *req)
 {
@@ -180,7 +180,7 @@ static bool keep_costs(struct sf_explain_times *t, const struct sf_ledger_cost *
     return true;
 }
 
-/* What had no space in a span is not a part of it. */
+/* Reduces costs by the share that was removed from the part because it exceeded the span. */
 static void cut_costs(const struct sf_ledger *l, struct sf_ledger_cost *costs, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -210,7 +210,7 @@ static enum sf_err explain_times_divide(struct sf_explain_times *t, uint32_t spa
     struct sf_ledger_cost *costs = sf_arena_new_n(&tmp, n_most, sizeof(*costs));
     if (!items || !costs)
         return sf_no_room(why, "the query");
-    for (uint32_t i = 0; i < t->times.n; i++) /* nothing is concluded from estimates */
+    for (uint32_t i = 0; i < t->times.n; i++) /* draw no conclusions from estimates */
         items[i] = t->times.origins[i].is_known ? t->times.origins[i].node : SF_NOBODY;
     struct sf_ledger_costs_input in = {.spans = tree,
                                        .span = span,
@@ -316,9 +316,9 @@ enum sf_err sf_explain_times_sum_add(struct sf_times_sum *sum, const struct sf_e
     return SF_OK;
 }
 
-struct below { /* a span and what is below it, as a tree of its own */
+struct below { /* a span and its descendants, as a separate tree */
     struct sf_span_tree tree;
-    const uint32_t *places; /* of each of its spans in the whole; NULL: it is the whole */
+    const uint32_t *places; /* indexes of its spans in the whole tree; NULL: it is the whole tree */
 };
 
 static enum sf_err find_below(const struct sf_explain_times *t, uint32_t span, struct below *out,
@@ -358,7 +358,7 @@ enum sf_err sf_explain_times_sum_path(struct sf_times_sum *sum, const struct sf_
 {
     struct sf_critical_path path;
     struct below below;
-    struct sf_arena scratch = {0}; /* what the search for the path needs goes with it */
+    struct sf_arena scratch = {0}; /* freed with the search for the path */
     uint64_t *path_ns = sf_arena_new_n(t->q->req, t->set->n_own + 1u, sizeof(*path_ns));
     enum sf_err err = path_ns ? find_below(t, span, &below, why) : sf_no_room(why, "the query");
     if (!err && !sf_arena_init(&scratch, t->q->req->cap))

@@ -1,8 +1,8 @@
 /* explain_times.h - the time breakdowns of the spans of one trace, with the code in each part.
  *
- * The breakdown of each span is its ledger (link/ledger.h). What several spans spent is a weighted
- * sum of theirs: of a span with all below it, each counts with the time in which nothing else was
- * waited for (link/critical_path.h), so that the sum is the duration. */
+ * link/ledger.h computes the breakdown of each span. For several spans, a weighted sum is used: for
+ * a span with all its descendants, each counts with its time on the critical path
+ * (link/critical_path.h), so that the sum is the duration. */
 #pragma once
 #include "join/link_set.h"
 #include "join/time_samples.h"
@@ -10,18 +10,18 @@
 #include "link/ledger_costs.h"
 #include "model/answer/explain.h"
 
-struct sf_part_seen { /* how a part became known */
+struct sf_part_seen { /* the evidence for a part */
     double sure_ns;   /* measured, carried by spans, or derived from child spans */
     double sampled_ns;
     double samples, timed, timed_squares; /* of profilers that sample time */
-    double estimated_ns;                  /* of samples whose span is not known */
+    double estimated_ns;                  /* from samples whose span is uncertain */
 };
 
 struct sf_span_times { /* of one span */
     bool is_there;
     uint8_t sources[SF_PARTS];
-    /* A bit for each part that there is, and of which something is known; then of those, in their
-     * order. A span has few of them, and a trace may have many spans. */
+    /* A bit for each part that exists, and for each with evidence; the lists have entries only for
+     * these, in order. A span has few parts, and a trace may have many spans. */
     uint16_t has_ns, has_seen;
     const uint64_t *ns;
     const struct sf_part_seen *seen;
@@ -32,15 +32,15 @@ struct sf_explain_times {
     struct sf_store *store;
     struct sf_query_ctx *q;
     struct sf_trace whole;
-    struct sf_link_set *set; /* of the first type: spans, tree, services */
+    struct sf_link_set *set; /* set of the first type: spans, tree, services */
     struct sf_tree_builder builder;
     struct sf_time_samples times;
-    struct sf_tree stacks; /* of all types */
+    struct sf_tree stacks; /* joined over all types */
     struct sf_hot_code hot;
     struct sf_span_times *spans;  /* by place */
-    struct sf_ledger_cost *costs; /* item: a node of the stacks, or n_nodes + a child's place */
+    struct sf_ledger_cost *costs; /* item: a node of the stacks, or n_nodes + index of a child */
     uint32_t n_costs, cap_costs;
-    uint32_t n_kinds[SF_TIME_KINDS]; /* types of each kind */
+    uint32_t n_kinds[SF_TIME_KINDS]; /* number of types of each kind */
     uint8_t left_out;                /* bits of enum sf_left_out */
 };
 
@@ -48,37 +48,37 @@ struct sf_times_sum {
     double ns[SF_PARTS];
     struct sf_part_seen seen[SF_PARTS];
     uint16_t exact, estimate;     /* a bit for each part */
-    double *nodes[SF_PART_CHILD]; /* by node of the stacks; NULL: nothing there */
-    uint32_t n_spans;             /* that are in it */
+    double *nodes[SF_PART_CHILD]; /* by node of the stacks; NULL: none in that part */
+    uint32_t n_spans;             /* number of spans in the sum */
 };
 
 uint64_t sf_explain_times_ns(const struct sf_span_times *s, enum sf_ledger_part part);
-double sf_explain_times_own(const struct sf_span_times *s); /* all but waits for children */
-/* NULL: nothing is known of that part. */
+double sf_explain_times_own(const struct sf_span_times *s); /* all time except waits for children */
+/* NULL: there is no evidence for that part. */
 const struct sf_part_seen *sf_explain_times_seen(const struct sf_span_times *s,
                                                  enum sf_ledger_part part);
 
-/* Of a span and all below it; span 0: of the whole trace. Lives in q->req, until
+/* Loads a span and all its descendants; span 0: the whole trace. The result is in q->req, until
  * sf_explain_times_done(). NOT_FOUND: no such trace or span. */
 enum sf_err sf_explain_times_load(struct sf_explain_times *t, struct sf_store *store,
                                   sf_trace_id trace, sf_span_id span, struct sf_query_ctx *q,
                                   struct sf_why *why);
 void sf_explain_times_done(struct sf_explain_times *t); /* a zeroed one is fine */
 
-/* Adds a share of a span's own time; with `has_children` also its waits for children. */
+/* Adds a share of a span's own time; with `has_children`, also of its waits for children. */
 enum sf_err sf_explain_times_sum_add(struct sf_times_sum *sum, const struct sf_explain_times *t,
                                      uint32_t span, double share, bool has_children,
                                      struct sf_why *why);
-/* A span with all that is below it, along the path that was waited for: the parts of the sum come
- * to its duration, children are opened. SF_NOBODY: the whole trace. `out_path_ns` (or NULL) gets
- * for each span what it has on the path. */
+/* Sums a span with all its descendants, along the critical path: the parts sum up to its duration,
+ * with children resolved. SF_NOBODY: the whole trace. `out_path_ns` (or NULL) gets the time of each
+ * span on the path. */
 enum sf_err sf_explain_times_sum_path(struct sf_times_sum *sum, const struct sf_explain_times *t,
                                       uint32_t span, uint64_t *out_whole_ns,
                                       const uint64_t **out_path_ns, struct sf_why *why);
-/* How many equal samples know as much of it. */
+/* The effective number of equal samples. */
 double sf_explain_parts_worth(const struct sf_part_seen *s);
-/* The parts of a sum, largest first, in whole nanoseconds that come to `whole_ns`; with functions,
- * at most `most` of each. In q->req. */
+/* The parts of a sum, largest first, in whole nanoseconds that sum up to `whole_ns`; with at most
+ * `most` functions each. In q->req. */
 enum sf_err sf_explain_parts_sum(const struct sf_times_sum *sum, const struct sf_explain_times *t,
                                  uint64_t whole_ns, uint32_t most, struct sf_explain_part **out,
                                  uint32_t *out_n, struct sf_why *why);

@@ -1,7 +1,7 @@
-/* findings.c - what stands out in a span, a trace, a set of spans, a service over time, or between
- * two sets. Each kind makes the tree of the code in question and asks link/findings.h; findings of
- * requests (loops, waits, growth) are added, duplicates dropped, and the rest ranked by cost per
- * request. */
+/* findings.c - reports what stands out in a span, a trace, a set of spans, a service over time, or
+ * between two sets. For each kind, the tree of the code is made and given to link/findings.h;
+ * findings about requests (loops, waits, growth) are added, duplicates dropped, and the rest ranked
+ * by cost per request. */
 #include "join/findings.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@
 #include "join/trace_flame.h"
 #include "render/units.h"
 
-#define RARE 0.5 /* of the requests: what fewer bear is stated so */
+#define RARE 0.5 /* a cost borne by fewer than this share of the requests is reported as rare */
 
 struct work {
     struct sf_store *store;
@@ -31,16 +31,16 @@ struct work {
     struct sf_tree tree;
     struct sf_profile_type type;
     sf_str of, reason, note;
-    uint64_t n_samples, n_estimated; /* examined; left out */
-    double taken;                    /* samples of the profiler behind what is judged */
+    uint64_t n_samples, n_estimated; /* samples examined; samples left out */
+    double taken;                    /* samples that the profiler took, behind the findings */
     int64_t period;
     struct sf_finding_list in_code, in_spans;
-    const struct sf_span *spans; /* what the places of in_spans mean */
+    const struct sf_span *spans; /* the spans that indexes of in_spans refer to */
     struct sf_requests_findings in_requests;
     struct sf_waits_findings in_waits;
     struct sf_growth_findings in_growth;
     struct sf_stuck_finding in_stuck;
-    double n_requests;      /* what values of code are of; 0: not known */
+    double n_requests;      /* number of requests that the values cover; 0: unknown */
     unsigned said_left_out; /* by the note */
 };
 
@@ -54,7 +54,7 @@ static enum sf_err findings_keep(struct work *w, const struct sf_tree *tree, sf_
     return SF_OK;
 }
 
-/* Equal calls made by the span, or by one below it. */
+/* Finds repeated calls made by the span or by a descendant. */
 static enum sf_err find_loops_below(struct work *w, struct sf_why *why)
 {
     struct sf_link_spans spans;
@@ -80,7 +80,7 @@ static enum sf_err find_loops_below(struct work *w, struct sf_why *why)
     return SF_OK;
 }
 
-/* What is not known to be its own is left out, and that is stated. */
+/* Samples that may not belong to it are left out, and the answer says so. */
 static bool say_estimated(struct work *w, const struct sf_known_view *k, double taken)
 {
     char id[17];
@@ -124,7 +124,8 @@ static enum sf_err findings_of_span(struct work *w, struct sf_why *why)
     return err ? err : findings_keep(w, &p.sure, p.name, why);
 }
 
-/* Code of the whole request, without the bars that represent services and spans; and its spans. */
+/* Examines the code of the whole request, without the bars that represent services and spans; and
+ * its spans. */
 static enum sf_err findings_of_trace(struct work *w, struct sf_why *why)
 {
     struct sf_link_want ask = {.type = w->want->type};
@@ -238,7 +239,7 @@ static enum sf_err of_query(struct work *w, struct sf_why *why)
     if (c.known.n_estimated > 0 && !say_estimated(w, &c.known, c.view.taken))
         return sf_no_room(why, "the query");
     err = findings_keep(w, &c.sure, w->want->query, why);
-    w->n_requests = 1; /* a mean per span */
+    w->n_requests = 1; /* values are means per span */
     return err ? err : inspect_requests(w, w->want->query, why);
 }
 
@@ -261,7 +262,8 @@ static enum sf_err of_service(struct work *w, struct sf_why *why)
             return sf_no_room(why, "the query");
         w->of = w->want->service;
         return sf_span_set_of_service(w->want->service, w->q->req, &query)
-                   ? inspect_requests(w, query, why) /* its spans are there all the same */
+                   /* Even without samples, its spans can be examined. */
+                   ? inspect_requests(w, query, why)
                    : sf_no_room(why, "the query");
     }
     types = sf_arena_new_n(w->q->req, list.n, sizeof(*types));
@@ -313,7 +315,7 @@ static enum sf_err of_diff(struct work *w, struct sf_why *why)
     return SF_OK;
 }
 
-/* Where the time went is not given of fewer than five samples, nor is a function named. */
+/* With fewer than five samples, no shares of time and no functions are reported. */
 static bool say_few(struct work *w)
 {
     return sf_arena_print(w->q->req, &w->reason,
@@ -360,9 +362,9 @@ static struct sf_finding_view findings_view_of(const struct work *w, const struc
                                     .span = w->want->span};
 }
 
-/* What costs requests most first, where a cost that few requests bear counts more than the same
- * mean borne by all of them (root mean square); without requests the largest share. Equal ones stay
- * as they were, and there are few. */
+/* Sorts by cost per request, where a cost that few requests bear counts more than the same mean
+ * borne by all of them (root mean square); without requests by share. The sort is stable; there are
+ * few items. */
 static void sort_views(struct sf_finding_view *items, uint32_t n)
 {
     bool has_costs = true;
@@ -417,8 +419,8 @@ static double per_request(const struct work *w, const struct sf_finding *f)
     return is_time && w->n_requests > 0 ? (double)f->value / w->n_requests : NAN;
 }
 
-/* More than its requests lasted: a service works for itself, too, and its profiles do not say which
- * part of it. */
+/* More than the duration of its requests: the service also does other work, and its profiles do not
+ * tell which part is for requests. */
 static bool is_beyond(const struct work *w, const struct sf_finding_view *v)
 {
     return w->want->service.len > 0 && w->in_waits.request_ns > 0 &&
@@ -444,7 +446,7 @@ static bool say_rare(struct work *w, struct sf_finding_view *v)
     return is_said;
 }
 
-/* How many requests bear what code costs. */
+/* Estimates the share of requests that bear the cost of the code. */
 static bool find_spread(struct work *w, struct sf_finding_view *v)
 {
     if (!isfinite(v->per_request) || w->in_requests.samples.n_requests == 0)
@@ -455,7 +457,7 @@ static bool find_spread(struct work *w, struct sf_finding_view *v)
     return v->request_share >= RARE || is_beyond(w, v) || say_rare(w, v);
 }
 
-/* The name of the spans that its code runs in. */
+/* Sets the name of the spans in which the code runs. */
 static void findings_place(const struct work *w, struct sf_finding_view *v)
 {
     for (uint32_t i = 0; i < w->in_waits.n_places; i++)
@@ -518,12 +520,12 @@ static enum sf_err findings_collect(struct work *w, struct sf_findings_view *out
     for (uint32_t i = 0; i < n; i++)
         if (is_beyond(w, &items[i]))
             items[i].per_request = NAN;
-    if (w->in_stuck.is_found) { /* first: what is stuck costs the requests that never end */
+    if (w->in_stuck.is_found) { /* first: a stuck lock costs the requests that never end */
         memmove(&items[1], items, n++ * sizeof(*items));
         items[0] = findings_view_of(w, &w->in_stuck.finding);
         items[0].unit = SF_STR("count");
     }
-    for (uint32_t i = 0; i < w->in_growth.n; i++) { /* what it costs a request is not known: last */
+    for (uint32_t i = 0; i < w->in_growth.n; i++) { /* last: the cost per request is unknown */
         const struct sf_growth_finding *g = &w->in_growth.items[i];
         items[n] = findings_view_of(w, &g->finding);
         items[n].unit = g->unit;

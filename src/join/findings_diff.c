@@ -1,4 +1,4 @@
-/* findings_diff.c - what one side does more of than the other, in sentences. */
+/* findings_diff.c - describes in sentences what one side does more of than the other. */
 #include "join/findings_diff.h"
 
 #include "exec/profile_types.h"
@@ -48,8 +48,8 @@ static bool is_significant(const struct sf_comparison *c, sf_str function)
     return false;
 }
 
-/* The comparison speaks of functions by themselves. What is reported for kinds of work stays when
- * anything at all is different. */
+/* Keeps functions only if the comparison finds them significantly different. Findings about kinds
+ * of work are kept if anything differs. */
 static enum sf_err keep_significant(struct sf_store *store, const struct sf_findings_want *want,
                                     struct sf_query_ctx *q, struct sf_findings_diff *out,
                                     struct sf_why *why)
@@ -105,7 +105,7 @@ enum sf_err sf_findings_diff_queries(struct sf_store *store, const struct sf_fin
 
 /* ---- profiles of two selectors ---- */
 
-/* Of the comparison's series: the baseline must have that type, or nothing compares. */
+/* Chooses the type among the comparison's series; the baseline must have it, too. */
 static enum sf_err findings_diff_choose_type(struct sf_store *store,
                                              const struct sf_findings_want *want,
                                              struct sf_query_ctx *q, struct sf_profile_type *out,
@@ -131,7 +131,7 @@ static enum sf_err findings_diff_choose_type(struct sf_store *store,
     return err;
 }
 
-/* Values of `t` in proportion, so that they add up to `total`. */
+/* Scales the values of `t` so that they sum up to `total`. */
 static enum sf_err findings_diff_scale(struct sf_tree *t, int64_t total, struct sf_arena *req,
                                        struct sf_why *why)
 {

@@ -1,4 +1,5 @@
-/* findings_growth.c - what a service holds more and more of. */
+/* findings_growth.c - finds growing resources of a service: a line is fitted through the profiles
+ * of each process. */
 #include "join/findings_growth.h"
 
 #include <math.h>
@@ -11,13 +12,13 @@
 #include "render/units.h"
 
 enum {
-    FEWEST = 8,      /* profiles of one process: fewer make no line */
-    PROCESSES = 256, /* examined: each goes over all profiles */
+    FEWEST = 8,      /* fewest profiles of a process for a line */
+    PROCESSES = 256, /* most processes that are examined: each needs a pass over all profiles */
 };
-#define SMALLEST 0.2 /* of what there was at first */
+#define SMALLEST 0.2 /* smallest growth, as a share of the first value */
 #define NS_PER_H (3600.0 * (double)SF_NS_PER_S)
 
-struct line {             /* through the profiles of one process */
+struct line {             /* fitted through the profiles of one process */
     double per_ns, error; /* its slope, and half of its interval */
     double first, last;   /* on the line */
     int64_t from_ns, to_ns;
@@ -32,7 +33,7 @@ struct work {
     struct sf_growth_findings *out;
 };
 
-/* Of as many points as are worth that many independent ones: neighbours are alike. */
+/* The effective number of independent points: neighbours in time are correlated. */
 static double independent(const struct sf_prof_point *p, const uint32_t *of, uint32_t n, double at,
                           double mean, double slope, double spread)
 {
@@ -44,12 +45,12 @@ static double independent(const struct sf_prof_point *p, const uint32_t *of, uin
         before = off;
     }
     if (squares < 1e-9 * slope * slope * spread)
-        return n; /* a straight line: what is left is rounding */
+        return n; /* an exact line: the residuals are rounding errors */
     double alike = squares > 0 ? fmin(0.99, fmax(0, pairs / squares)) : 0;
     return n * (1 - alike) / (1 + alike);
 }
 
-/* False: they make no line. */
+/* Fits a line by least squares. False: not possible. */
 static bool findings_growth_draw_line(const struct sf_prof_point *p, const uint32_t *of, uint32_t n,
                                       struct line *out)
 {
@@ -72,7 +73,7 @@ static bool findings_growth_draw_line(const struct sf_prof_point *p, const uint3
     }
     if (worth < 4)
         return false;
-    /* 2.8: the t of three degrees of freedom less than those, and no less for more of them. */
+    /* Student's t for the smallest of these degrees of freedom. */
     double t = worth < 10 ? 2.8 : 2.1;
     *out = (struct line){.per_ns = slope,
                          .error = t * sqrt(squares / (worth - 2) / spread * n / worth),
@@ -84,7 +85,7 @@ static bool findings_growth_draw_line(const struct sf_prof_point *p, const uint3
     return true;
 }
 
-/* The process that grows most; how many grow. */
+/* Finds the process that grows most; returns the number of growing ones. */
 static enum sf_err findings_growth_find_line(struct work *w, struct line *best, uint32_t *out_n,
                                              struct sf_why *why)
 {
@@ -120,7 +121,7 @@ static enum sf_err findings_growth_find_line(struct work *w, struct line *best, 
     return SF_OK;
 }
 
-/* What the last third of the time has more of than the first, by code of the service. */
+/* Finds the code of the service that holds more in the last third of the time than in the first. */
 static enum sf_err findings_growth_find_site(struct work *w, const struct line *line,
                                              struct sf_hot_piece *out, bool *is_found,
                                              struct sf_why *why)
@@ -255,5 +256,5 @@ enum sf_err sf_findings_growth(struct sf_store *store, const struct sf_requests_
         if (type)
             err = findings_growth_look_at(&w, type, asked[k].kind, asked[k].what, why);
     }
-    return err == SF_ERR_LIMIT ? SF_OK : err; /* what else was found is more than nothing */
+    return err == SF_ERR_LIMIT ? SF_OK : err; /* keep the other findings */
 }

@@ -1,9 +1,10 @@
-/* findings_growth.h - what a service holds more and more of: memory in use, goroutines or threads.
+/* findings_growth.h - finds resources that a service holds more and more of: memory in use,
+ * goroutines or threads.
  *
- * A line through the profiles of each process, by least squares, with its 95 % interval; neighbours
- * in time are alike (a heap between two collections), so the interval is as wide as that of as many
- * independent ones would be. Reported when the whole interval is above zero and the growth is at
- * least a fifth. */
+ * A line is fitted through the profiles of each process by least squares, with a 95 % interval.
+ * Neighbours in time are correlated (a heap between two collections), so the interval is computed
+ * with the effective number of independent points. Growth is reported if the whole interval is
+ * above zero and the growth is at least a fifth. */
 #pragma once
 #include "join/findings_requests.h"
 
@@ -20,7 +21,7 @@ struct sf_growth_findings {
     uint32_t n;
 };
 
-/* Of a service's profiles in the time; `list` are its series. In q->req. */
+/* For a service's profiles in the time range; `list` are its series. In q->req. */
 enum sf_err sf_findings_growth(struct sf_store *store, const struct sf_requests_want *want,
                                const struct sf_prof_list *list, struct sf_query_ctx *q,
                                struct sf_growth_findings *out, struct sf_why *why);

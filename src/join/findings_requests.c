@@ -1,4 +1,4 @@
-/* findings_requests.c - what stands out over many requests. */
+/* findings_requests.c - finds what stands out over many requests. */
 #include "join/findings_requests.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 enum { LOOKED_AT = 200, LOOP_TRACES = 50, MAX_LOOPS = 1024, SHOWN_LOOPS = 16 };
 
-struct loop { /* one call made many times, in several requests */
+struct loop { /* one call made many times within a request, in several requests */
     struct sf_finding first;
     sf_str parent;
     struct sf_request_span id;
@@ -24,12 +24,12 @@ struct work {
     struct sf_span_set set;
     struct loop *loops;
     uint32_t n_loops, n_traces;
-    uint32_t n_more; /* loops that had no space */
+    uint32_t n_more; /* loops that did not fit */
 };
 
 /* ---- what is parsed again and again ---- */
 
-/* A request is a trace: spans of one lie together. */
+/* Numbers the requests. A request is a trace: its spans are adjacent. */
 static uint32_t number_requests(const struct sf_link_set *set, uint32_t *requests)
 {
     uint32_t n = 0;
@@ -72,7 +72,8 @@ static enum sf_err find_again(struct work *w, struct sf_requests_findings *out, 
                              : is_covered[claim->span];
         const struct sf_link_sample *sample = &c->link.samples[claim->sample];
         bool is_known = w->want->service.len > 0
-                            ? claim->within != SF_NOBODY /* of the request, whichever span */
+                            /* Counts for the request, whichever span it belongs to. */
+                            ? claim->within != SF_NOBODY
                             : sf_claim_is_known_in(claim, is_covered, false);
         if (is_wanted && is_known)
             list[in.n++] = (struct sf_request_sample){requests[claim->span], sample->node,
@@ -85,7 +86,7 @@ static enum sf_err find_again(struct work *w, struct sf_requests_findings *out, 
 
 /* ---- equal calls ---- */
 
-/* Is the parent of the equal calls one of those asked about? */
+/* Is the parent of the repeated calls one of the requested spans? */
 static bool findings_requests_is_meant(const struct work *w, const struct sf_link_spans *spans,
                                        const struct sf_span_tree *tree, uint32_t parent)
 {
@@ -108,7 +109,7 @@ static bool note_loop(struct work *w, const struct sf_span *parent, const struct
            !(sf_str_eq(l->parent, parent->name) && sf_str_eq(l->first.subject, f->subject)))
         l++;
     if (l == w->loops + MAX_LOOPS) {
-        w->n_more++; /* calls, not kinds of them: names that hold ids have no end */
+        w->n_more++; /* counts calls, not distinct names, which may contain ids */
         return true;
     }
     if (l == w->loops + w->n_loops) {
@@ -146,7 +147,7 @@ static enum sf_err findings_requests_inspect_trace(struct work *w, struct sf_tra
     return err;
 }
 
-/* What took the most time in all requests first. */
+/* Sorts by total time, largest first. */
 static int findings_requests_by_time(const void *a, const void *b)
 {
     const struct loop *x = a, *y = b;

@@ -1,4 +1,4 @@
-/* findings_stuck.c - threads or goroutines of a service that are stuck on one lock. */
+/* findings_stuck.c - finds threads or goroutines of a service that are stuck on one lock. */
 #include "join/findings_stuck.h"
 
 #include <math.h>
@@ -7,13 +7,13 @@
 #include "link/hot_code.h"
 
 enum {
-    PROFILES = 5,  /* one after the other, the newest of a process */
-    FEWEST = 4,    /* that wait in each of them */
-    PROCESSES = 8, /* examined: each is five merges */
-    TIP = 10,      /* frames from the tip in which a lock is searched for */
+    PROFILES = 5,  /* newest consecutive profiles of a process that are compared */
+    FEWEST = 4,    /* fewest waiting threads in each of them */
+    PROCESSES = 8, /* most processes that are examined: each needs five merges */
+    TIP = 10,      /* number of innermost frames in which a lock function is searched */
 };
 
-/* How runtimes name the wait for a mutex; the beginning of a frame's function. */
+/* How runtimes name the wait for a mutex: prefixes of function names. */
 static const char *const locks[] = {
     "pthread_mutex_lock",
     "__pthread_mutex_lock",
@@ -49,10 +49,10 @@ struct work {
     sf_str what; /* "goroutines" */
 };
 
-struct site { /* where most of a process wait */
+struct site { /* the function in which most threads of a process wait */
     struct sf_hot_piece piece;
-    double fewest, most; /* in one of the profiles */
-    double all;          /* of the newest one */
+    double fewest, most; /* smallest and largest number in one of the profiles */
+    double all;          /* all threads of the newest profile */
     sf_str beside;       /* what another thread does in that function meanwhile; empty: none */
     double n_beside;
 };
@@ -86,7 +86,7 @@ static bool findings_stuck_is_in(const struct sf_tree *t, uint32_t node, sf_str 
     return false;
 }
 
-/* How many wait in the function; and of those in it that do not, what most do. */
+/* Counts threads that wait in the function; and what most of the others in it do. */
 static enum sf_err findings_stuck_count(const struct sf_tree *t, struct site *s,
                                         struct sf_arena *req, double *out, struct sf_why *why)
 {
@@ -157,7 +157,7 @@ static enum sf_err findings_stuck_look_at(struct work *w,
     if (!err)
         err = findings_stuck_find_site(t, w->q->req, &s.piece, is_found, why);
     for (int i = PROFILES - 1; !err && *is_found && i >= 0;
-         i--) { /* the newest last: it is reported */
+         i--) { /* the newest one last: it is reported */
         double n = 0;
         err = merge_one(w, newest[i], &t, why);
         if (!err)

@@ -1,4 +1,4 @@
-/* findings_waits.c - what the requests of a service wait for. */
+/* findings_waits.c - finds what the requests of a service wait for. */
 #include "join/findings_waits.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 enum { WAIT_SPANS = 300, WAIT_TRACES = 100, PER_PART = 4, CODE_PIECES = 16 };
 #define MOSTLY   0.8
-#define SMALLEST 0.05 /* of the duration of a request */
+#define SMALLEST 0.05 /* smallest share of the duration of a request */
 
 struct work {
     struct sf_store *store;
@@ -24,7 +24,7 @@ struct work {
     struct sf_waits_findings out;
 };
 
-/* Its requests: of each trace the longest of its spans here. */
+/* Counts its requests: for each trace the longest of the service's spans. */
 static void count_requests(struct work *w)
 {
     uint64_t longest_ns = 0;
@@ -42,7 +42,7 @@ static void count_requests(struct work *w)
     w->out.request_ns /= fmax(1, w->n_traces);
 }
 
-/* What of the waits for the network of a span is not for a span of another service. */
+/* The share of a span's waits for the network that is not a call to a service with spans. */
 static double own_share(const struct work *w, uint32_t span, uint32_t part)
 {
     double ns = w->l.b.parts[span].ns[part];
@@ -111,7 +111,7 @@ static enum sf_err findings_waits_look_at(struct work *w, const struct sf_hot_co
     return err;
 }
 
-/* The spans that a piece of code runs in: one name with four fifths of it, or none. */
+/* Finds the spans in which a piece of code runs: one name with four fifths of it, or none. */
 static enum sf_err find_places(struct work *w, const struct sf_hot_code *hot, struct sf_why *why)
 {
     struct sf_arena *tmp = w->want->scratch;
@@ -161,7 +161,7 @@ static enum sf_err findings_waits_load(struct work *w, struct sf_why *why)
     if (err || set->n == 0)
         return err;
     w->out.n_requests = (double)sf_span_set_found(set) / (double)set->n;
-    uint32_t n = set->n > WAIT_SPANS ? WAIT_SPANS : set->n; /* whole traces, as far as they fit */
+    uint32_t n = set->n > WAIT_SPANS ? WAIT_SPANS : set->n; /* as many whole traces as fit */
     while (n < set->n && n > 1 && sf_trace_id_eq(set->spans[n - 1].trace, set->spans[n].trace))
         n--;
     w->out.n_requests *= (double)set->n / (double)n;
@@ -192,7 +192,7 @@ enum sf_err sf_findings_waits(struct sf_store *store, const struct sf_requests_w
                                        : sf_no_room(why, "the query");
     out->is_too_large = err == SF_ERR_LIMIT;
     if (out->is_too_large)
-        return SF_OK; /* what is found in code is more than nothing */
+        return SF_OK; /* keep the other findings */
     if (err || w.l.set.n == 0)
         return err;
     count_requests(&w);

@@ -1,7 +1,7 @@
-/* findings_waits.h - what the requests of a service wait for: locks, disks, answers.
+/* findings_waits.h - finds what the requests of a service wait for: locks, disks, answers.
  *
- * From the time breakdowns of its spans (join/set_breakdown.h), per request. Waits for services
- * that send spans are those services' business and left out. */
+ * Computed from the time breakdowns of its spans (join/set_breakdown.h), per request. Waits for
+ * services that send spans themselves are left out. */
 #pragma once
 #include "join/findings_requests.h"
 
@@ -14,13 +14,13 @@ struct sf_waits_findings {
     const struct sf_request_span *ids;
     const struct sf_code_place *places;
     uint32_t n_places;
-    double n_requests; /* that there were in all the time */
-    double request_ns; /* mean duration of those that were examined */
+    double n_requests; /* number of requests in the whole time range */
+    double request_ns; /* mean duration of the examined requests */
     uint8_t left_out;  /* bits of enum sf_left_out */
-    bool is_too_large; /* nothing was examined: it does not fit a query's memory */
+    bool is_too_large; /* nothing was examined: the data exceeds a query's memory */
 };
 
-/* In q->req; `want` as of sf_findings_requests. */
+/* In q->req; `want` as for sf_findings_requests. */
 enum sf_err sf_findings_waits(struct sf_store *store, const struct sf_requests_want *want,
                               struct sf_query_ctx *q, struct sf_waits_findings *out,
                               struct sf_why *why);

@@ -1,7 +1,7 @@
-/* frame_spans.c - from a function to the spans that ran it. The store sums the matching samples by
- * span and gives the largest; then names and times of these spans are read from their traces (by
- * trace id where samples have one, else by one scan of the time), and sums are cut to what the
- * span's duration allows. */
+/* frame_spans.c - finds the spans that ran a function. The store sums the matching samples by span
+ * and returns the largest; then names and times of these spans are read from their traces (by trace
+ * id if samples have one, otherwise by one scan of the time range), and sums are limited to what
+ * the span's duration allows. */
 #include "join/frame_spans.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ enum { SHOWN_NAMES = 4 };
 struct whole { /* all samples of a span */
     int64_t value;
     uint32_t n_threads;
-    int64_t cpu_ns; /* that it carries; SF_LEDGER_UNSAID */
+    int64_t cpu_ns; /* CPU time that the span carries; SF_LEDGER_UNSAID: none */
 };
 
 struct work {
@@ -37,10 +37,10 @@ struct work {
     struct sf_profile_type type;
     int64_t period;
     struct sf_frame_span *list;
-    struct whole *wholes; /* beside the list */
-    bool is_word;         /* no name is the function: names that have it as a word */
+    struct whole *wholes; /* parallel to the list */
+    bool is_word; /* no function has exactly this name: match names that contain it as a word */
     sf_str names[SHOWN_NAMES];
-    uint32_t n_names; /* of those; one more than there is space for: others too */
+    uint32_t n_names; /* number of matching names; one more than fit: there are others */
 };
 
 static bool frame_spans_is_name_char(char c)
@@ -120,7 +120,7 @@ static struct sf_detail_query detail_of(const struct work *w)
                                     .to_ns = w->want->to_ns};
 }
 
-/* The first `limit` by value: the rest is only counted. */
+/* Finds the first `limit` by value; the others are only counted. */
 static enum sf_err frame_spans_find_first(struct work *w, struct sf_why *why)
 {
     struct sf_detail_query ask = detail_of(w);
@@ -218,7 +218,7 @@ static int frame_spans_by_trace(const void *a, const void *b)
                   sizeof(sf_trace_id));
 }
 
-/* Rows that say their trace lead to it at once. */
+/* Reads the traces of rows that carry a trace id. */
 static enum sf_err ask_traces(struct work *w, struct sf_why *why)
 {
     struct sf_trace_ask *asks = sf_arena_new_n(w->q->req, w->out.n + 1u, sizeof(*asks));
@@ -247,7 +247,7 @@ static enum sf_err ask_traces(struct work *w, struct sf_why *why)
     return err;
 }
 
-/* The others are searched for in one scan of the time around. */
+/* Searches the other spans in one scan of the surrounding time. */
 static enum sf_err frame_spans_scan(struct work *w, struct sf_why *why)
 {
     struct sf_span_query ask = {.from_ns = w->want->from_ns,
@@ -295,8 +295,8 @@ static int frame_spans_by_value(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
-/* A sample may represent more than the span lasted: what its samples have is cut to what it had
- * space for, in proportion, as in its flame graph. */
+/* A sample may represent more time than the span lasted: the sum of a span is reduced in proportion
+ * to the time it had, as in its flame graph. */
 static void frame_spans_fit(struct work *w)
 {
     if (sf_time_samples_kind_of(w->out.type) == SF_TIME_NONE ||
@@ -312,14 +312,14 @@ static void frame_spans_fit(struct work *w)
                                : s->duration_ns;
         int64_t most = sf_span_cost_most(all->value, all->n_threads, most_ns);
         if (s->name.len == 0 || most >= all->value)
-            continue; /* its trace is not here, or there is space */
+            continue; /* the trace was not found, or the samples fit into the span */
         s->value = (int64_t)((double)s->value * ((double)most / (double)all->value));
         s->is_cut = true;
     }
     qsort(w->list, w->out.n, sizeof(*w->list), frame_spans_by_value);
 }
 
-/* Which function's spans these are, if no function has the requested name. */
+/* If no function has exactly the requested name: states which functions were used. */
 static void say_names(struct work *w, struct sf_why *text)
 {
     struct sf_buf names = {.max = sizeof(text->text)};

@@ -1,12 +1,13 @@
-/* A verdict on an hour is about all traces that may have samples in the hour's block: those that
- * ran in it, or within a quarter of an hour of it, because samples without times of their own are
- * stamped with their profile's. So a block needs one verdict, and a trace that runs over the end of
- * an hour is in both.
+/* keep_judge.c - makes the verdict on an hour.
  *
- * Samples and traces of an hour may be more than a query holds. Then the time is cut into pieces,
- * each of which is judged by itself; when the smallest pieces are too large the hour is kept whole.
- * So is one of which something could not be read: a trace that was not seen has failed, for all
- * that is known. */
+ * It covers all traces that may have samples in the hour's block: those that ran in it, or within a
+ * quarter of an hour of it, because samples without their own time have that of their profile. So a
+ * block needs one verdict, and a trace that runs over the end of an hour is in both.
+ *
+ * Samples and traces of an hour may exceed the memory of a query. Then the time is divided into
+ * pieces, each of which is judged separately; if the smallest pieces are too large, the whole hour
+ * is kept. The whole hour is also kept if something could not be read: a trace that was not seen
+ * may have failed. */
 #include "join/keep_judge.h"
 
 #include <stdlib.h>
@@ -33,7 +34,7 @@ struct work {
     struct sf_verdict_root *roots;
     sf_str *services; /* names are owned */
     uint32_t cap_traces, cap_spans, cap_roots, cap_services;
-    bool is_over; /* a limit of the verdict */
+    bool is_over; /* a limit of the verdict was exceeded */
     bool is_unread;
 };
 
@@ -104,9 +105,9 @@ static enum sf_err keep_judge_see(void *arg, const struct sf_keep_seen *t, struc
     return SF_OK;
 }
 
-/* A request that still runs has not sent its span. What its samples say of it is that it took at
- * least as long as they did. Of those whose trace is not known, the baseline is chosen here by the
- * span's id: merges cannot tell them from spans of traces that were judged and not kept. */
+/* A request that is still running has not sent its span. Its samples only prove that it took at
+ * least as long as they cover. For samples without a trace id, the baseline is chosen here by span
+ * id: merges cannot distinguish them from spans of traces that were judged and not kept. */
 static enum sf_err see_stray(void *arg, const struct sf_keep_stray *s, struct sf_why *why)
 {
     struct work *w = arg;
@@ -156,7 +157,7 @@ static void keep_judge_begin(struct work *w)
     w->is_over = false;
 }
 
-/* One walk over each piece of the time. */
+/* One pass over each piece of the time. */
 static enum sf_err keep_judge_walk(struct work *w, uint32_t n_pieces, struct sf_store *store,
                                    struct sf_query_ctx *q, struct sf_arena *scratch,
                                    bool *out_is_cut, struct sf_why *why)
@@ -190,8 +191,8 @@ static enum sf_err keep_judge_walk(struct work *w, uint32_t n_pieces, struct sf_
     return err == SF_ERR_LIMIT ? SF_OK : err;
 }
 
-/* What an earlier verdict kept stays kept: the samples of others are gone, and with them the reason
- * that they may have had. */
+/* Everything an earlier verdict kept stays kept: the samples of other traces are deleted, so they
+ * cannot be judged again. */
 static enum sf_err join_before(struct work *w, struct sf_store *store, struct sf_query_ctx *q,
                                struct sf_why *why)
 {

@@ -12,14 +12,15 @@
 #include "exec/ran_on.h"
 #include "exec/services.h"
 
-#define BEFORE_NS SF_NS_PER_DAY       /* what is usual is that of the day before */
-#define AFTER_NS  (900 * SF_NS_PER_S) /* a request's samples come after its start */
+#define BEFORE_NS SF_NS_PER_DAY       /* usual durations are taken from the day before */
+#define AFTER_NS  (900 * SF_NS_PER_S) /* samples may arrive this long after the start of a request \
+                                       */
 
 enum {
-    MAX_SPANS = 200000, /* of one trace: more are judged by the first of them */
-    FEW = 100,          /* calls of an operation: fewer have no 99th percentile */
-    SAMPLED = 1,        /* W3C trace flags, in those of OTLP */
-    N_KEYS = 3,         /* the first two are switches */
+    MAX_SPANS = 200000, /* most spans of one trace; the others are ignored */
+    FEW = 100,          /* fewest calls of an operation for a 99th percentile */
+    SAMPLED = 1,        /* the W3C flag, as a bit of OTLP's span flags */
+    N_KEYS = 3,         /* the first two are boolean */
     N_SWITCHES = 2
 };
 
@@ -27,7 +28,7 @@ struct cost { /* of the samples of a span */
     struct sf_keep_stray s;
     uint64_t n;
     int64_t start_ns;
-    bool is_seen; /* the span is there */
+    bool is_seen; /* the span itself was found */
 };
 
 struct usual {
@@ -43,7 +44,7 @@ struct work {
     uint32_t n_costs;
     struct usual *usual; /* by service and name */
     uint32_t n_usual;
-    /* of the trace in hand: beside each other, in q->req */
+    /* spans of the current trace: parallel arrays in q->req */
     struct sf_span *spans;
     struct sf_span_origin *origins;
     const struct sf_keep_rule **rules;
@@ -209,7 +210,7 @@ static bool is_flagged(const struct work *w, const struct sf_span_rows *rows, ui
                SF_KEEP_FLAG_SAMPLED;
 }
 
-/* The rows of a batch; a trace that ends with a row is judged before the next begins. */
+/* Processes the rows of a batch; a trace that ends with a row is judged before the next begins. */
 static enum sf_err keep_walk_take_rows(struct work *w, const struct sf_span_rows *rows,
                                        struct sf_why *why)
 {
@@ -221,7 +222,8 @@ static enum sf_err keep_walk_take_rows(struct work *w, const struct sf_span_rows
     uint64_t *processes = sf_arena_new_n(w->q->req, n_resources + 1u, sizeof(*processes));
     if (!found || !processes)
         return sf_no_room(why, "the query");
-    memcpy(processes, found, n_resources * sizeof(*processes)); /* judging resets the scratch */
+    /* Copied, because judging resets the scratch. */
+    memcpy(processes, found, n_resources * sizeof(*processes));
     for (uint32_t i = 0; !err && i < rows->n_rows; i++) {
         const struct sf_resource *r = &rows->resources[rows->resource[i]];
         if (w->n > 0 && !sf_trace_id_eq(w->spans[0].trace_id, rows->trace_id[i])) {
@@ -265,14 +267,14 @@ static enum sf_err keep_walk_take_any(void *arg, struct sf_span_columns *rows, u
     return SF_OK;
 }
 
-/* With a judge the store knows in which granule it saw a trace, and looks there alone for those
- * that lie in one block: without, every trace was looked up in all of them. */
+/* With a judge, the store knows in which granule it found a trace, and reads only that one if the
+ * trace is in one block; without it, every trace was looked up in all blocks. */
 static const struct sf_span_judge any_trace = {.judge = keep_walk_take_any};
 
 static enum sf_err keep_walk_read_traces(struct work *w, struct sf_why *why)
 {
-    /* What says "keep this one": our own attribute, the debug flag as Zipkin has it, and the name
-     * that Jaeger's header jaeger-debug-id gives a request, which its clients put on the root. */
+    /* Attributes that request keeping a trace: Spanflame's own, the debug flag of Zipkin, and the
+     * attribute that Jaeger clients set on the root for the header jaeger-debug-id. */
     const struct sf_key keys[N_KEYS] = {{SF_SCOPE_SPAN, SF_STR("profile.keep")},
                                         {SF_SCOPE_SPAN, SF_STR("debug")},
                                         {SF_SCOPE_SPAN, SF_STR("jaeger-debug-id")}};
@@ -323,7 +325,7 @@ enum sf_err sf_keep_walk_run(struct sf_keep_walk *k, struct sf_store *store, str
 {
     struct work w = {.store = store, .k = k, .q = q};
     struct sf_unread own = {0}, *outer = q->unread;
-    enum sf_err err = load_usual(&w, why); /* of a day: some of it will do */
+    enum sf_err err = load_usual(&w, why); /* from a day of data: a part of it is enough */
     q->unread = &own;
     if (!err)
         err = load_costs(&w, why);

@@ -1,5 +1,5 @@
-/* keep_walk.h - the traces of a time one after the other, each with what the rules say of it: what
- * the judging of an hour and the trial of rules have in common. */
+/* keep_walk.h - visits the traces of a time range with the decision of the retention rules on each:
+ * used for judging an hour and for simulating rules. */
 #pragma once
 #include "link/keep_verdict.h"
 #include "store/store.h"
@@ -11,27 +11,27 @@ struct sf_keep_seen { /* a trace; borrowed until the next one */
     uint64_t n_samples;
 };
 
-struct sf_keep_stray { /* a span that samples name, and that never came itself */
+struct sf_keep_stray { /* a span that samples name, but that was never received */
     sf_span_id id;
-    sf_trace_id trace; /* zero: they do not say */
+    sf_trace_id trace; /* zero: samples do not carry it */
     sf_str service;
     int64_t cpu_ns;
 };
 
 struct sf_keep_walk {
-    int64_t from_ns, until_ns; /* traces whose first span starts there; and, */
+    int64_t from_ns, until_ns; /* traces whose first span starts there; and, if true, */
     bool has_earlier;          /* those that started before and still run */
-    int64_t usual_until_ns;    /* what is usual is that of the day before this */
+    int64_t usual_until_ns;    /* usual durations are taken from the day before this */
     const struct sf_keep_rules *rules;
-    struct sf_arena *scratch; /* for one trace at a time; reset */
+    struct sf_arena *scratch; /* for one trace at a time; is reset */
     enum sf_err (*see)(void *arg, const struct sf_keep_seen *t, struct sf_why *why);
-    /* Samples of [from, until) whose span is not there; may be NULL. */
+    /* Called for samples of [from, until) whose span was not found; may be NULL. */
     enum sf_err (*see_stray)(void *arg, const struct sf_keep_stray *s, struct sf_why *why);
-    /* Once or more for each service whose samples name spans; may be NULL. */
+    /* Called at least once for each service whose samples name spans; may be NULL. */
     enum sf_err (*see_service)(void *arg, sf_str service, struct sf_why *why);
     void *arg;
     bool is_cut;    /* set: not all spans or samples fitted */
-    bool is_unread; /* set: some of them could not be read; q->unread says which */
+    bool is_unread; /* set: some of them could not be read; see q->unread */
 };
 
 /* Reads every trace of the range, and sums of its samples; in q->req. */

@@ -1,4 +1,5 @@
-/* known_level.c - what of an answer is known, and the smallest thing of which all of it is. */
+/* known_level.c - determines how much of an answer is certain, and the smallest unit (span,
+ * request, process) for which all of it is. */
 #include "join/known_level.h"
 
 #include <inttypes.h>

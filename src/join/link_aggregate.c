@@ -1,12 +1,13 @@
-/* link_aggregate.c - what a process did around a span, from profiles without ids and times. */
+/* link_aggregate.c - samples of a process around a span, from profiles without ids and times. */
 #include "join/link_aggregate.h"
 #include "base/num.h"
 
-struct rest {                     /* of the profiles that cover the span: what no row has */
+/* What is left of the profiles that cover the span after subtracting detail rows. */
+struct rest {
     const struct sf_tree **trees; /* by window */
-    uint32_t **nodes;             /* by window and node of its tree: the node of all stacks */
-    int64_t **values;             /* by window and node of all stacks */
-    int64_t total, tagged;        /* of all windows, and of it what names a span */
+    uint32_t **nodes;      /* by window and node of its tree: the node in the joined stacks */
+    int64_t **values;      /* by window and node of the joined stacks */
+    int64_t total, tagged; /* sum over all windows, and the part of it that names a span */
     int64_t from_ns, to_ns;
 };
 
@@ -48,8 +49,8 @@ static bool is_of_window(const struct sf_link_window *w, const struct sf_detail_
     return rows->has_time[row] ? at_ns >= w->from_ns && at_ns < w->to_ns : at_ns == w->from_ns;
 }
 
-/* A row is in the aggregate too. It has an owner by its id or its time, or none: it must not be
- * shared once more. */
+/* Detail rows are part of the aggregate, too. Their ids or times already decide their span, so they
+ * are subtracted from what is shared. */
 static void subtract_row(const struct sf_link_load *l, struct rest *r,
                          const struct sf_detail_rows *rows, uint32_t row, uint32_t node)
 {
@@ -64,7 +65,7 @@ static void subtract_row(const struct sf_link_load *l, struct rest *r,
     }
 }
 
-/* LIMIT: there are more rows than a query holds, so that hardly anything is without one. */
+/* LIMIT: there are more rows than a query can hold, so nearly everything has a row. */
 static enum sf_err subtract_rows(struct sf_link_load *l, struct rest *r, struct sf_why *why)
 {
     struct sf_detail_query ask = {.type = l->type,
@@ -89,7 +90,7 @@ static enum sf_err subtract_rows(struct sf_link_load *l, struct rest *r, struct 
     }
     for (uint32_t i = 0; i < list.rows.n_rows; i++) {
         if (list.rows.is_lent[i])
-            continue; /* not in the aggregate */
+            continue; /* not part of the aggregate */
         if (list.rows.span_id[i] != 0)
             r->tagged = sf_add_sat_i64(r->tagged, list.rows.value[i]);
         subtract_row(l, r, &list.rows, i, nodes[list.rows.node[i]]);
@@ -97,7 +98,7 @@ static enum sf_err subtract_rows(struct sf_link_load *l, struct rest *r, struct 
     return SF_OK;
 }
 
-/* Every stack of the profiles that start in a window as one sample that covers it. */
+/* Adds every stack of the profiles that start in a window as one sample that covers it. */
 static enum sf_err link_aggregate_add_window(struct sf_link_load *l, const struct sf_link_window *w,
                                              const int64_t *values, uint32_t n_nodes,
                                              struct sf_why *why)

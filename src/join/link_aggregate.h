@@ -1,8 +1,8 @@
-/* link_aggregate.h - what a process did around a span, from profiles without ids and times. */
+/* link_aggregate.h - samples of a process around a span, from profiles without ids and times. */
 #pragma once
 #include "join/link_load.h"
 
-/* Each profile covers its own length: it is shared by all that ran in its process then, so a span
- * gets its part of each that covers it. Where most of it names some span the rest is background
- * work; where all of it has times, none of these fell into the span. */
+/* A profile covers its own duration: it is shared by all spans that ran in its process then, so a
+ * span gets its share of each profile that covers it. If most of a profile names some span, the
+ * rest is background work; if all of it has times, none of it was in the span. */
 enum sf_err sf_link_aggregate_add(struct sf_link_load *l, struct sf_why *why);

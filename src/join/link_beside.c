@@ -1,4 +1,4 @@
-/* link_beside.c - samples without an id, of a process of which others name spans. */
+/* link_beside.c - samples without an id, of a process that also has samples with span ids. */
 #include "join/link_beside.h"
 #include "base/list.h"
 #include "join/profile_names.h"
@@ -32,7 +32,7 @@ static bool link_beside_has_id(const sf_span_id *ids, uint32_t n, sf_span_id id)
     return id != 0 && n > 0 && bsearch(&id, ids, n, sizeof(*ids), link_beside_order_ids);
 }
 
-/* The ids of a process's spans, in order; NULL: no space. */
+/* The ids of a process's spans, sorted; NULL: no space. */
 static sf_span_id *ids_of(const struct sf_link_spans *l, uint32_t n_spans, uint64_t process,
                           struct sf_arena *req, uint32_t *out_n)
 {
@@ -47,7 +47,7 @@ static sf_span_id *ids_of(const struct sf_link_spans *l, uint32_t n_spans, uint6
     return ids;
 }
 
-/* Without room nothing is guessed: then it does. */
+/* If memory is short, returns true: then samples without ids are not attributed. */
 bool sf_link_beside_names_below(struct sf_link_beside *b, const struct sf_link_spans *l,
                                 uint32_t n_spans, uint64_t process)
 {

@@ -1,4 +1,4 @@
-/* link_keep.c - of the traces a search finds, what the link will need of them. */
+/* link_keep.c - keeps what the link needs of the traces that a search finds. */
 #include "join/link_keep.h"
 
 #include <stdlib.h>
@@ -10,14 +10,14 @@
 
 enum {
     KEEP_SPANS = 1 << 16,
-    KEEP_NAMES = 4096, /* of services and spans: names that hold ids have no end */
-    TRACE_SPANS = 1000 /* of one trace: shared ids are searched for pair by pair */
+    KEEP_NAMES = 4096, /* most names of services and spans: they may contain ids */
+    TRACE_SPANS = 1000 /* most spans of a trace: shared ids are searched by comparing all pairs */
 };
 
 bool sf_link_keep_init(struct sf_link_keep *k, uint32_t cap_traces, struct sf_arena *req)
 {
     *k = (struct sf_link_keep){.req = req, .cap_traces = cap_traces, .cap = KEEP_SPANS};
-    /* Not zeroed: of a large room only what is used is touched. */
+    /* Not zeroed: only used pages of the reserved memory cost anything. */
     k->traces = sf_arena_raw(req, ((size_t)cap_traces + 1) * sizeof(*k->traces), 16);
     k->spans = sf_arena_raw(req, (size_t)KEEP_SPANS * sizeof(*k->spans), 16);
     sf_name_list_init(&k->names, req);
@@ -47,7 +47,7 @@ struct sf_kept_span sf_link_keep_span_of(const struct sf_span *s, const struct s
                                  .name = s->name};
 }
 
-/* Such ids are distinguished when the trace is finally assembled. */
+/* Traces with duplicate span ids are not kept; assembling the trace separates them. */
 static bool has_shared_ids(const struct sf_trace_view *v)
 {
     for (uint32_t i = 0; i < v->n_spans; i++)

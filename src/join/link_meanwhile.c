@@ -1,6 +1,6 @@
-/* link_meanwhile.c - samples without ids that threads give to the spans of a trace or a set. Per
- * process: find its identity in profiles, the time ranges of its spans, the samples in them, and
- * spans of other requests on the same threads, whose samples are dropped at the end. */
+/* link_meanwhile.c - attributes samples without ids to the spans of a trace or a set by thread. For
+ * each process: finds its identity in profiles, the time ranges of its spans, the samples in them,
+ * and spans of other requests on the same threads, whose samples are dropped at the end. */
 #include "join/link_meanwhile.h"
 #include "base/list.h"
 
@@ -14,19 +14,20 @@
 
 enum {
     MAX_PROCESSES = 16,
-    MAX_RANGES = 64,    /* of one process: nearer ones are joined */
-    MAX_ROWS = 200000,  /* read, of all */
-    MAX_OTHERS = 100000 /* spans of other requests, of all */
+    MAX_RANGES = 64,    /* most ranges of one process: near ones are joined */
+    MAX_ROWS = 200000,  /* most rows that are read in all */
+    MAX_OTHERS = 100000 /* most spans of other requests in all */
 };
-#define SCRATCH_CAP ((size_t)256 << 20) /* address space: one trace, or the others of one range */
-#define TIME_PART   0.3                 /* of what the query has left */
+#define SCRATCH_CAP ((size_t)256 << 20) /* reserved: for one trace, or the spans of one range */
+#define TIME_PART   0.3                 /* share of the query's remaining time */
 
 struct process {
     uint32_t first, n; /* the first of its spans, and how many */
     int64_t from_ns, to_ns;
-    bool is_java;     /* its spans have the runtime's thread ids */
-    bool tags_all;    /* a span says that samples carry the id of the innermost span */
-    bool names_below; /* a sample names a span with a parent here, which means the same */
+    bool is_java;     /* its spans have thread ids of the runtime */
+    bool tags_all;    /* an attribute says that samples carry the id of the innermost span */
+    bool names_below; /* a sample names a span that has a parent in this process, which implies the
+                         same */
     bool is_named;    /* a sample names one of its spans */
     bool is_timed;    /* such a sample has a time and a thread */
 };
@@ -39,13 +40,14 @@ struct work {
     struct sf_link_load *l;
     const sf_trace_id *traces;
     uint32_t n_traces;
-    struct process *processes; /* as l->spans.processes */
+    struct process *processes; /* parallel to l->spans.processes */
     struct sf_arena scratch;
     int64_t until_ns;
     uint32_t n_rows;
-    bool is_over;    /* a bound was met */
-    bool has_mixed;  /* samples of a process that profiles do not tell from others were dropped */
-    bool has_untied; /* of a trace: samples that a span requested alone has */
+    bool is_over;    /* a limit was exceeded */
+    bool has_mixed;  /* samples of a process that profiles do not distinguish from others were
+                        dropped */
+    bool has_untied; /* with a trace: there are samples that a span would get if requested alone */
 };
 
 static int64_t link_meanwhile_time_of(uint64_t ns)
@@ -118,7 +120,8 @@ static bool see_samples(struct work *w)
     return true;
 }
 
-/* A set whose samples name no span is queried for span by span, with what has no times. */
+/* If the samples of a set name no span, its spans are processed one by one, including samples
+ * without times. */
 static bool link_meanwhile_is_asked(const struct sf_link_load *l, const struct process *p)
 {
     if (p->n == 0 || p->tags_all)
@@ -140,8 +143,8 @@ static bool has_namesake(const struct work *w, const struct process *p)
 
 /* ---- whose samples they are ---- */
 
-struct identity {          /* of a process, as its spans say it */
-    struct sf_attrs attrs; /* those that labels of profiles may have, too */
+struct identity {          /* identity of a process, from its spans */
+    struct sf_attrs attrs; /* attributes that profiles may have as labels */
     struct sf_link_alias aliases[SF_PROCESS_KINDS];
     uint32_t n_aliases;
 };
@@ -172,7 +175,7 @@ static bool copy_identity(const struct sf_resource *r, uint64_t process, struct 
     return true;
 }
 
-/* What the process says of itself: of one of its traces, since sets keep one name only. */
+/* Reads the attributes of the process from one of its traces, since sets store only one name. */
 static enum sf_err find_identity(struct work *w, const struct process *p, struct identity *out,
                                  struct sf_why *why)
 {
@@ -194,7 +197,7 @@ static enum sf_err find_identity(struct work *w, const struct process *p, struct
     return err;
 }
 
-/* Also mixed if profiles do not distinguish the replicas of the requested spans. */
+/* The process is also mixed if profiles do not distinguish the replicas of the requested spans. */
 static enum sf_err link_meanwhile_find_windows(struct work *w, const struct process *p,
                                                struct sf_why *why)
 {
@@ -232,7 +235,7 @@ static int order_i64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Joins ranges that are at most this far apart. */
+/* Joins ranges with gaps up to this length. */
 static uint32_t join_ranges(struct range *list, uint32_t n, int64_t gap_ns)
 {
     uint32_t n_left = 0;
@@ -246,7 +249,7 @@ static uint32_t join_ranges(struct range *list, uint32_t n, int64_t gap_ns)
     return n_left;
 }
 
-/* In order, apart from each other. NULL: no space. */
+/* Sorted and disjoint. NULL: no space. */
 static struct range *find_ranges(struct work *w, const struct process *p, uint32_t *out_n)
 {
     const struct sf_link_spans *s = &w->l->spans;
@@ -323,7 +326,7 @@ static enum sf_err read_others(struct work *w, const struct process *p, struct r
     return err;
 }
 
-/* A sample that names a span below another: its process tags every span after all. */
+/* Does a sample name a span below another? Then the process tags every span after all. */
 static bool names_below(struct work *w, const struct process *p, uint32_t first_other)
 {
     struct sf_link_load *l = w->l;
@@ -369,7 +372,7 @@ static enum sf_err link_meanwhile_add_process(struct work *w, const struct proce
         l->after_ns = i > 0 ? ranges[i - 1].to_ns : INT64_MIN;
         err = link_meanwhile_read_rows(w, ranges[i], why);
         if (!err && !w->is_over && l->n_samples > before && l->windows.is_mixed)
-            break; /* there are some: nothing more is needed */
+            break; /* one is enough */
         if (!err && !w->is_over && l->n_samples > before)
             err = read_others(w, p, ranges[i], why);
         w->is_over = w->is_over || sf_time_part_is_over(w->until_ns);
@@ -426,9 +429,9 @@ enum sf_err sf_link_meanwhile_add(struct sf_link_load *l, const sf_trace_id *tra
 
 /* ---- other requests on the same threads ---- */
 
-struct busy { /* of another request */
+struct busy { /* a span of another request */
     uint64_t process, thread, start_ns, end_ns;
-    uint64_t last_end_ns; /* largest of this and earlier ones of the thread */
+    uint64_t last_end_ns; /* largest end of this and earlier ones of the thread */
 };
 
 static int order_busy(const void *a, const void *b)
@@ -458,7 +461,8 @@ static bool is_busy(const struct busy *list, uint32_t n, const struct sf_link_sa
            list[low - 1].last_end_ns > key.start_ns;
 }
 
-/* Of a process that names no span, a span that is requested alone has a part of what is dropped. */
+/* In a process without samples that name spans, a span that is requested alone gets a share of what
+ * is dropped here. */
 static void drop_busy(struct sf_link_load *l, const struct busy *list, uint32_t n)
 {
     uint32_t n_kept = l->first_by_thread, n_all = l->n_samples;

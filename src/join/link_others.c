@@ -1,28 +1,27 @@
-/* link_others.c - what else a process worked on while a span ran.
+/* link_others.c - loads the other requests of a process while a span ran.
  *
- * A span that runs then may have an ancestor that does not: work that was handed over outlives what
- * began it. Without the ancestor it would count as a request of its own. So where a span began
- * earlier and its parent is not there, the earlier time is examined, too, for spans of the same
- * traces. */
+ * An ancestor of such a span may have ended before: asynchronous work outlives its parent. Without
+ * the ancestor it would count as a separate request. So if a span began earlier and its parent was
+ * not found, spans of the same traces are also searched in the earlier time. */
 #include "join/link_others.h"
 #include "exec/ran_on.h"
 
 #include <stdlib.h>
 
 enum {
-    MAX_OTHERS = 20000, /* active at once in one process: more are sampled away */
+    MAX_OTHERS = 20000, /* most spans active at once in one process; of more, a sample is used */
     RESOURCE_LEN = 1 << 20,
-    MAX_STEPS = 4 /* back in time, from spans to the ancestors of their ancestors */
+    MAX_STEPS = 4 /* steps back in time, from spans to ancestors of their ancestors */
 };
 
 struct load {
     struct sf_link_others *others;
     struct sf_other_span *list;
-    int64_t from_ns;           /* at first the one requested, then earlier */
-    const sf_trace_id *traces; /* sorted: of these the earlier ones are kept */
+    int64_t from_ns;           /* initially the requested time, then earlier */
+    const sf_trace_id *traces; /* sorted: only these are kept from the earlier time */
     uint32_t n_traces;
-    struct sf_arena tmp;            /* by service: for one resource */
-    const struct sf_resource *last; /* the one it had last, of the rows at hand */
+    struct sf_arena tmp;            /* with is_by_service: for one resource */
+    const struct sf_resource *last; /* resource of the previous row */
 };
 
 static int link_others_order_ids(const void *a, const void *b)
@@ -49,12 +48,12 @@ static struct sf_value wanted(const struct sf_value_column *c, uint32_t row)
     return c->code[row] == SF_NONE ? none : c->vals[c->code[row]];
 }
 
-/* May the resource be another process than the one queried for? */
+/* May the resource belong to another process than the requested one? */
 static bool is_elsewhere(struct load *l, const struct sf_resource *r)
 {
     bool is_guess = false;
     if (r == l->last)
-        return false; /* as it was for the row before */
+        return false; /* the same as for the previous row */
     l->last = r;
     sf_arena_reset(&l->tmp);
     const uint64_t *process = sf_ran_on_processes(r, 1, &l->tmp, &is_guess);
@@ -118,8 +117,8 @@ static int order_spans(const void *a, const void *b)
     return order ? order : (x->span_id > y->span_id) - (x->span_id < y->span_id);
 }
 
-/* The earliest start of a span whose parent may have ended before, and the traces of such; the list
- * is sorted. False: there is none. */
+/* Finds the earliest start of a span whose parent may have ended before, and the traces of such
+ * spans, sorted. False: none. */
 static bool find_orphans(struct load *l, sf_trace_id *traces)
 {
     int64_t earliest_ns = l->from_ns;

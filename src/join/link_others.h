@@ -1,4 +1,4 @@
-/* link_others.h - what else a process worked on while a span ran. */
+/* link_others.h - loads the other requests of a process while a span ran. */
 #pragma once
 #include "link/thread_table.h"
 #include "store/store.h"
@@ -6,19 +6,19 @@
 struct sf_other_span {
     struct sf_span span; /* ids, parent and times only */
     struct sf_span_thread thread;
-    uint64_t process; /* the caller's */
+    uint64_t process; /* set by the caller */
 };
 
 struct sf_link_others {
-    sf_str service; /* asked: of this service and, unless is_by_service, this process */
+    sf_str service; /* input: of this service and, unless is_by_service, this process */
     uint64_t process;
     bool is_by_service;
-    const sf_trace_id *not_traces; /* sorted: these are there already */
+    const sf_trace_id *not_traces; /* sorted: these are already loaded */
     uint32_t n_not_traces;
     int64_t from_ns, to_ns;
     const struct sf_other_span *spans; /* answered */
     uint32_t n;
-    bool has_processes; /* is_by_service: they are of another process, or of several */
+    bool has_processes; /* with is_by_service: they belong to another process, or to several */
     bool is_partial;    /* there were more than fit */
 };
 

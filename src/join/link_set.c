@@ -1,4 +1,10 @@
-/* link_set.c - a trace and the samples its spans may claim, ready for the link. */
+/* link_set.c - loads a trace, or spans of many traces, and the samples that their spans may claim.
+ *
+ * For a trace: load its spans, choose the profile type, read the rows with ids of the trace or its
+ * spans, and, if these say nothing about the requested span, rows of its process without ids, then
+ * the aggregate (link_aggregate.c). Samples without ids are shared with the other requests of the
+ * process, which are loaded then (link_others.c). For many traces: gather the spans first
+ * (sf_link_set_gather), then load samples of one type for all of them. */
 #include "join/link_set.h"
 #include "base/list.h"
 #include "base/num.h"
@@ -13,9 +19,9 @@
 #include "join/link_meanwhile.h"
 #include "model/process.h"
 
-#define SLACK_NS   SF_NS_PER_MS       /* rows of older blocks begin at whole milliseconds */
-#define MAX_MANY   50000              /* spans of all traces of a set together */
-#define MAX_STACKS ((size_t)64 << 20) /* of tables while trees are joined */
+#define SLACK_NS   SF_NS_PER_MS       /* rows of older blocks start at whole milliseconds */
+#define MAX_MANY   50000              /* most spans of all traces of a set together */
+#define MAX_STACKS ((size_t)64 << 20) /* for tables while trees are joined */
 
 /* ---- spans ---- */
 
@@ -47,7 +53,7 @@ static bool link_set_is_service(const struct sf_link_load *l, sf_str service)
                                     : sf_str_eq(l->spans.services[l->set.span], service);
 }
 
-/* Of the services it is about, in the order of the list, without repeats. */
+/* Lists the types of the requested services, in the order of the list, without duplicates. */
 static uint32_t list_types(const struct sf_link_load *l, const struct sf_prof_list *list,
                            struct sf_batch_type *types)
 {
@@ -105,7 +111,7 @@ bool sf_link_load_sample(struct sf_link_load *l, const struct sf_link_sample *s)
     return true;
 }
 
-/* Where the span has no process of its own, neither has the sample. */
+/* If the span's process is unknown, so is the sample's. */
 static uint64_t link_set_process_of(const struct sf_link_load *l, uint64_t process, sf_str service)
 {
     uint64_t known = sf_link_spans_process(&l->spans, process);
@@ -138,7 +144,7 @@ uint32_t sf_link_load_find(const struct sf_link_load *l, sf_span_id id)
     return found ? found->span : SF_NOBODY;
 }
 
-/* A sample that names a span is of the span's process. */
+/* A sample that names a span belongs to the span's process. */
 static bool link_set_add_thread(struct sf_link_load *l, const struct sf_link_sample *s,
                                 uint64_t raw)
 {
@@ -148,9 +154,8 @@ static bool link_set_add_thread(struct sf_link_load *l, const struct sf_link_sam
                                    span != SF_NOBODY, s->thread);
 }
 
-/* What was sent under a trace's id is that trace's, whatever it calls its process: that of the
- * service in the trace. Of several it may be each, and it is not known when: the sample is shared.
- */
+/* A profile sent with a trace id belongs to that trace, whatever process it names: to the process
+ * of the service in the trace. If there are several, it is shared among them. */
 static bool add_of_trace(struct sf_link_load *l, struct sf_link_sample s, sf_str service,
                          uint64_t raw)
 {
@@ -230,7 +235,7 @@ static int link_set_order_ids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Rows that name one of the spans, and rows that name only a trace. */
+/* Adds rows that name one of the spans, and rows that name only a trace. */
 static enum sf_err add_tagged(struct sf_link_load *l, const sf_trace_id *traces, uint32_t n_traces,
                               struct sf_why *why)
 {
@@ -260,8 +265,7 @@ static enum sf_err add_tagged(struct sf_link_load *l, const sf_trace_id *traces,
     return err ? err : sf_link_load_rows(l, &list, SF_LINK_OF_IDS, why);
 }
 
-/* The ids of the spans that ran in the process of the one asked about, in order. NULL: no memory.
- */
+/* The ids of the spans in the process of the requested span, sorted. NULL: no memory. */
 static sf_span_id *ids_beside(const struct sf_link_load *l, uint32_t *out_n)
 {
     sf_span_id *ids = sf_arena_new_n(l->q->req, l->set.n_own + 1u, sizeof(*ids));
@@ -275,10 +279,10 @@ static sf_span_id *ids_beside(const struct sf_link_load *l, uint32_t *out_n)
     return ids;
 }
 
-/* Does anything found so far concern the requested span? Its process is enough: if a process with
- * tagged samples has none for the span, there are none. Traces and profiles of one process may come
- * from two SDKs that name it differently; a sample that names a span of it is of that process all
- * the same. */
+/* Do the samples found so far tell about the requested span? A sample of its process is enough: if
+ * a process has tagged samples but none for the span, there are none. Traces and profiles of one
+ * process may come from two SDKs that name it differently; a sample that names a span of it belongs
+ * to that process all the same. */
 static bool is_answered(const struct sf_link_load *l)
 {
     uint32_t n_ids;
@@ -302,7 +306,7 @@ static uint32_t count_tagged(const struct sf_detail_list *list)
     return n;
 }
 
-/* All rows of the span's process while it ran. */
+/* Lists all rows of the span's process while it ran. */
 static enum sf_err list_meanwhile(struct sf_link_load *l, struct sf_detail_list *out,
                                   struct sf_why *why)
 {
@@ -317,9 +321,8 @@ static enum sf_err list_meanwhile(struct sf_link_load *l, struct sf_detail_list 
     return l->store->ops->detail_list(l->store, &ask, l->q, out, why);
 }
 
-/* Samples that name other spans are theirs. A process that tags most of what it sends and has
- * nothing for this span did nothing for it that was sampled; the rest is its background work:
- * source is IDS then. */
+/* Samples that name other spans belong to them. If a process tags most of its samples and has none
+ * for this span, nothing was sampled for it; the rest is background work: then source is IDS. */
 static enum sf_err add_untagged(struct sf_link_load *l, struct sf_why *why)
 {
     struct sf_detail_list list;
@@ -328,8 +331,7 @@ static enum sf_err add_untagged(struct sf_link_load *l, struct sf_why *why)
     if (err)
         return err;
     l->set.n_elsewhere = count_tagged(&list);
-    /* Samples without a time and an id are no rows: then the aggregate knows how much names no
-     * span. */
+    /* Samples without time and id have no rows: the aggregate tells how much names no span. */
     bool has_untagged = l->set.n_elsewhere < list.rows.n_rows;
     if (has_untagged && l->set.n_elsewhere * 2ull >= list.rows.n_rows)
         l->set.source = SF_LINK_IDS;
@@ -360,7 +362,7 @@ static enum sf_err link_set_find_windows(struct sf_link_load *l, struct sf_why *
     return err;
 }
 
-/* Work without ids is shared with the other requests of the process: they must be there. */
+/* Work without ids is shared with the other requests of the process: load them. */
 static enum sf_err add_others(struct sf_link_load *l, struct sf_why *why)
 {
     struct sf_link_others others = {.service = l->spans.services[l->set.span],
@@ -406,9 +408,10 @@ static enum sf_err add_others(struct sf_link_load *l, struct sf_why *why)
     return SF_OK;
 }
 
-/* Some samples name the span's request. Where their sender loses the id while a request runs, those
- * without one are the span's that ran on their thread then. Java's agents do, whenever a child
- * ends. Another process that tags every span does not: without an id it worked for no request. */
+/* Some samples name the span's request. If their sender loses the id while a request runs, those
+ * without one belong to the span that ran on their thread at that time. Java's agents do so,
+ * whenever a child ends. A process that tags every span does not: its samples without an id belong
+ * to no request. */
 static enum sf_err add_by_thread(struct sf_link_load *l, struct sf_why *why)
 {
     struct sf_detail_list list;
@@ -425,7 +428,7 @@ static enum sf_err add_by_thread(struct sf_link_load *l, struct sf_why *why)
         return SF_OK;
     bool is_by_service = l->set.is_by_service, is_of_others = l->set.is_of_others;
     enum sf_err err = link_set_find_windows(l, why);
-    l->set.is_by_service = is_by_service; /* the samples with ids are what the answer is made of */
+    l->set.is_by_service = is_by_service; /* the answer consists of the samples with ids */
     l->set.is_of_others = is_of_others;
     if (err || l->windows.by == SF_LINK_BY_NOBODY)
         return err;
@@ -449,8 +452,8 @@ static enum sf_err add_by_thread(struct sf_link_load *l, struct sf_why *why)
     return err;
 }
 
-/* What became of the trace's samples. For several traces, the code that selected them has checked
- * this. */
+/* Reads the state of the trace's samples (retention). For several traces, the code that selected
+ * them has checked this. */
 static enum sf_err find_fate(struct sf_link_load *l, const sf_trace_id *traces, struct sf_why *why)
 {
     struct sf_keep_ask ask = {
@@ -462,8 +465,8 @@ static enum sf_err find_fate(struct sf_link_load *l, const sf_trace_id *traces, 
     return l->store->ops->keep_states(l->store, &ask, 1, l->q, &l->set.keep, why);
 }
 
-/* In an hour that was thinned, what is left of a profile when its rows are taken off is not work
- * without an id: rows of other requests are missing. */
+/* In an hour that was thinned, the difference between a profile and its rows is not work without an
+ * id: rows of other requests were deleted. */
 static bool has_lost_rows(const struct sf_link_load *l)
 {
     return l->set.keep.fate != SF_FATE_WHOLE && l->set.keep.has_tags;
@@ -497,7 +500,7 @@ static enum sf_err link_set_add_samples(struct sf_link_load *l, const sf_trace_i
     l->set.is_covered = !err && l->windows.by != SF_LINK_BY_NOBODY && l->windows.n > 0;
     if (!err && l->windows.by != SF_LINK_BY_NOBODY)
         err = add_untagged(l, why);
-    /* Java's agents lose the id of a request while it runs, however many others have theirs. */
+    /* Java's agents lose the id of a request while it runs, even if others keep theirs. */
     if (!err && l->set.source == SF_LINK_IDS && l->spans.threads[l->set.span].is_runtime)
         return add_by_thread(l, why);
     if (!err && l->set.source == SF_LINK_NOTHING && !has_lost_rows(l))
@@ -507,7 +510,7 @@ static enum sf_err link_set_add_samples(struct sf_link_load *l, const sf_trace_i
         err = add_others(l, why);
     bool is_mixed = l->windows.is_mixed || l->beside.is_of_several;
     for (uint32_t i = 0; is_mixed && l->set.source == SF_LINK_PROCESS && i < before; i++)
-        l->samples[i].is_split = true; /* it may be of another process */
+        l->samples[i].is_split = true; /* it may belong to another process */
     return err;
 }
 
@@ -519,7 +522,7 @@ static int order_processes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Root spans that name themselves say nothing of the spans below them. */
+/* Root spans that only tag themselves say nothing about the spans below them. */
 static enum sf_err link_set_find_exact(struct sf_link_load *l, struct sf_why *why)
 {
     uint64_t *list = sf_arena_new_n(l->q->req, l->spans.n_processes + 1u, sizeof(*list));
@@ -558,7 +561,7 @@ static enum sf_err link_set_finish(struct sf_link_load *l, struct sf_why *why)
     if (!err)
         err = sf_span_tree_build(l->spans.spans, l->spans.origins, n_spans, l->q->req, &l->set.tree,
                                  why);
-    /* Inside processes clocks have no part in it; children elsewhere are compared. */
+    /* Within a process there is one clock; clocks matter for children in other processes. */
     if (!err && (l->is_one_trace || l->spans.is_call))
         err = sf_clock_fix_make(&l->set.tree, l->q->req, &l->set.clocks, why);
     if (!err)
@@ -570,7 +573,7 @@ static enum sf_err link_set_finish(struct sf_link_load *l, struct sf_why *why)
     return err;
 }
 
-/* With all spans there: their samples. */
+/* Loads the samples, when all spans are loaded. */
 static enum sf_err link_set_load(struct sf_link_load *l, const sf_trace_id *traces,
                                  uint32_t n_traces, struct sf_link_set *out, struct sf_why *why)
 {
@@ -599,7 +602,7 @@ static enum sf_err link_set_load(struct sf_link_load *l, const sf_trace_id *trac
     if (err)
         return err;
     *out = l->set;
-    /* The index points to the tree it was built over: that must be the caller's. */
+    /* The index refers to the tree it was built over: that must be the caller's copy. */
     return sf_local_index_build(&out->tree, l->q->req, &out->index, why);
 }
 
@@ -622,7 +625,7 @@ enum sf_err sf_link_set_load(struct sf_store *store, sf_trace_id trace,
         err = sf_no_room(why, "the query");
     if (err)
         return err;
-    for (uint32_t i = 0; i < whole.spans.n_spans; i++) /* the first, as it is found */
+    for (uint32_t i = 0; i < whole.spans.n_spans; i++) /* the first match, as when searching */
         if (want->span != 0 && whole.spans.spans[i].span_id == want->span) {
             l.resource = whole.spans.resources[whole.spans.spans[i].resource].attrs;
             break;
@@ -671,7 +674,7 @@ static int64_t hint_ns(uint64_t ns, int64_t add_ns)
     return at_ns + add_ns > 1 ? at_ns + add_ns : 1;
 }
 
-/* The traces that the store is requested: those that are not kept. */
+/* Lists the traces to read from the store: those that were not kept. */
 static enum sf_err list_asks(const struct sf_link_many *many, struct sf_arena *req,
                              struct sf_trace_ask **out, size_t *out_n, struct sf_why *why)
 {
@@ -693,7 +696,7 @@ static enum sf_err list_asks(const struct sf_link_many *many, struct sf_arena *r
     return SF_OK;
 }
 
-/* One trace after the other, each in the scratch; its ids are kept. */
+/* Reads one trace after the other into the scratch; its ids are kept. */
 static enum sf_err gather_from(struct sf_link_load *l, const struct sf_link_many *many,
                                struct sf_traces *from, sf_trace_id *traces, uint32_t *n_traces,
                                uint32_t *n_read, struct sf_why *why)
@@ -718,7 +721,7 @@ static enum sf_err gather_from(struct sf_link_load *l, const struct sf_link_many
         }
         err = sf_traces_next(from, many->scratch, &whole, why);
         if (!err && !sf_link_spans_add_asked(&l->spans, &whole, s, end - at, many->scratch)) {
-            l->set.is_partial = true; /* what is there is answered */
+            l->set.is_partial = true; /* answer with what was loaded */
             return SF_OK;
         }
         if (!err) {
@@ -745,7 +748,7 @@ static enum sf_err link_set_gather(struct sf_link_load *l, const struct sf_link_
     return err;
 }
 
-/* Spans of the traces that were kept; of others it is not known how many there are. */
+/* The number of spans of kept traces; for others it is unknown. */
 static uint32_t link_set_count_spans(const struct sf_link_many *many)
 {
     uint64_t n = 0;
@@ -786,6 +789,6 @@ enum sf_err sf_link_set_load_gathered(struct sf_store *store, struct sf_link_gat
     struct sf_link_load l = {.store = store, .q = q, .want = &want, .spans = g->spans};
     l.set.is_partial = g->is_partial;
     for (uint32_t i = 0; i < g->spans.n; i++)
-        g->spans.origins[i].thread = 0; /* of the last load */
+        g->spans.origins[i].thread = 0; /* reset what the last load set */
     return link_set_load(&l, g->traces, g->n_traces, out, why);
 }

@@ -1,6 +1,6 @@
-/* link_spans.c - the spans the link works on, with where each of them ran. Spans are appended to
- * parallel arrays (span, process, service, figures); a process may be known under several names,
- * which are kept as aliases and resolved after all spans are in. */
+/* link_spans.c - the spans that the link works on, and where each of them ran. Spans are appended
+ * to parallel arrays (span, process, service, figures); a process may be known under several names,
+ * which are kept as aliases and resolved after all spans were added. */
 #include "join/link_spans.h"
 
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 #include "join/profile_names.h"
 #include "model/process.h"
 
-enum { MAX_NAMES = 4096 }; /* of children: names that hold ids have no end */
+enum { MAX_NAMES = 4096 }; /* most names of children: they may contain ids */
 
-/* What lies beside the spans. Not zeroed: of a large room only what is used is touched. */
+/* Allocates the arrays parallel to the spans. Not zeroed: only used pages cost memory. */
 static bool init_sides(struct sf_link_spans *l, uint32_t cap, struct sf_arena *req)
 {
     *l = (struct sf_link_spans){.req = req,
@@ -65,7 +65,7 @@ static bool link_spans_add_process(struct sf_link_spans *l, uint64_t process)
     return true;
 }
 
-/* The service as it is known here; added, and copied when asked to, when it is new. */
+/* Finds the stored name of the service; adds it if it is new, as a copy if requested. */
 static bool link_spans_add_name(struct sf_link_spans *l, sf_str name, bool is_copied, sf_str *out)
 {
     struct sf_table_lookup lookup;
@@ -97,7 +97,7 @@ static struct sf_span_figures unsaid(void)
     return f;
 }
 
-/* What is known of span l->n beside itself. */
+/* Sets the parallel arrays for span l->n. */
 static void add_sides(struct sf_link_spans *l, const struct sf_span *s,
                       const struct sf_kept_span *k, const struct sf_span_figures *figures)
 {
@@ -116,7 +116,7 @@ static void add_sides(struct sf_link_spans *l, const struct sf_span *s,
     l->to_ns = end_ns > l->to_ns ? end_ns : l->to_ns;
 }
 
-/* Without attributes, and with a name only where it tells children apart. */
+/* Adds a span without attributes, and with a name only if children must be distinguished. */
 static bool add_bare(struct sf_link_spans *l, sf_trace_id trace, const struct sf_kept_span *k,
                      const struct sf_span_figures *figures)
 {
@@ -134,7 +134,7 @@ static bool add_bare(struct sf_link_spans *l, sf_trace_id trace, const struct sf
     return true;
 }
 
-/* A child in another process: times and names, no more. Its process and service are not used to
+/* Adds a child in another process: only times and names. Its process and service are not used to
  * query profiles. */
 static bool link_spans_add_call(struct sf_link_spans *l, sf_trace_id trace, struct sf_kept_span k)
 {
@@ -175,7 +175,7 @@ static bool add_aliases(struct sf_link_spans *l, const struct sf_resource *r, ui
     return true;
 }
 
-/* Services and processes of the resources that are kept. */
+/* Adds services and processes of the resources that are kept. */
 static sf_str *take_resources(struct sf_link_spans *l, const struct sf_span_batch *b,
                               const uint64_t *processes, const bool *is_kept, struct sf_arena *tmp)
 {
@@ -199,7 +199,7 @@ bool sf_link_spans_whole(struct sf_link_spans *l, const struct sf_trace *trace,
     sf_str *names;
     if (!init_sides(l, b->n_spans, req))
         return false;
-    l->spans = (struct sf_span *)(uintptr_t)b->spans; /* full: nothing is written there */
+    l->spans = (struct sf_span *)(uintptr_t)b->spans; /* cap is 0: nothing is written there */
     processes = sf_ran_on_processes(b->resources, b->n_resources, l->req, &l->is_by_service);
     names = processes ? take_resources(l, b, processes, NULL, l->req) : NULL;
     for (uint32_t i = 0; names && i < b->n_spans; i++) {
@@ -220,7 +220,7 @@ static bool link_spans_is_asked(const struct sf_set_span *asked, uint32_t n_aske
     return false;
 }
 
-/* One process may say itself in several ways: all of those are kept with one of them. */
+/* One process may be identified in several ways: if one of them is kept, all are. */
 static bool keep_same_processes(const uint64_t *processes, bool *is_kept, uint32_t n,
                                 struct sf_arena scratch)
 {
@@ -284,7 +284,7 @@ bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *tra
     return names != NULL;
 }
 
-/* A span of the trace that was requested and ran there. */
+/* Did a requested span of the trace run there? */
 static bool has_asked(const struct sf_kept_span *spans, uint32_t n, const bool *is_member,
                       uint64_t process)
 {

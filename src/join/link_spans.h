@@ -1,8 +1,8 @@
-/* link_spans.h - the spans the link works on, with where each of them ran.
+/* link_spans.h - the spans that the link works on, and where each of them ran.
  *
- * Either all of one trace as they are, or of many traces only what a set of spans needs: those that
+ * Either all spans of one trace, or of many traces only those that a set of spans needs: spans that
  * ran in the same process and request as one of the set, without names and attributes. Spans of
- * other processes change nothing there: what counts is the tree inside a process. */
+ * other processes do not matter there: only the tree inside a process does. */
 #pragma once
 #include "base/table.h"
 #include "exec/traces.h"
@@ -11,7 +11,7 @@
 #include "link/span_tree.h"
 #include "link/thread_table.h"
 
-struct sf_link_alias { /* a name under which profiles may know a process */
+struct sf_link_alias { /* a name that profiles may use for a process */
     uint64_t name, process;
     uint8_t kind; /* enum sf_process_kind */
 };
@@ -19,58 +19,58 @@ struct sf_link_alias { /* a name under which profiles may know a process */
 struct sf_link_spans {
     struct sf_arena *req;
     struct sf_span *spans;
-    struct sf_span_origin *origins;  /* beside the spans; threads: when their samples are known */
-    struct sf_span_thread *threads;  /* beside the spans: what they say */
-    sf_str *services;                /* beside the spans */
+    /* Parallel to the spans; threads are set when their samples are known. */
+    struct sf_span_origin *origins;
+    struct sf_span_thread *threads;  /* parallel to the spans: the threads they report */
+    sf_str *services;                /* parallel to the spans */
     sf_span_id *profiles;            /* likewise: sf_profile_names_given */
     uint8_t *tags;                   /* likewise: enum sf_span_tags */
     struct sf_span_figures *figures; /* likewise; NULL: not needed */
-    bool *is_call; /* likewise: a child in another process, whose samples are not requested; NULL:
-                      none is */
+    bool *is_call; /* likewise: a child in another process, whose samples are not read; NULL: there
+                      are none */
     uint32_t n, cap;
-    sf_str *names; /* the services, each once */
+    sf_str *names; /* distinct services */
     uint32_t n_names, cap_names;
-    uint64_t *processes; /* each once; sorted when all are there */
+    uint64_t *processes; /* distinct; sorted by sf_link_spans_end() */
     uint32_t n_processes, cap_processes;
-    struct sf_link_alias *aliases; /* sorted by name likewise; none of traces that were kept */
+    struct sf_link_alias *aliases; /* sorted by name likewise; none for traces that were kept */
     uint32_t n_aliases, cap_aliases;
-    struct sf_table name_at, process_at, alias_at; /* until they are sorted */
-    int64_t from_ns, to_ns;                        /* of all of them together */
-    struct sf_name_list callees; /* with_calls: names of children and of services elsewhere */
-    bool is_by_service; /* some do not say which process they ran in: they represent the service */
+    struct sf_table name_at, process_at, alias_at; /* used until the lists are sorted */
+    int64_t from_ns, to_ns;                        /* time range of all spans */
+    struct sf_name_list callees; /* with_calls: names of children and of their services */
+    bool is_by_service;          /* the process of some is unknown: the service stands for it */
 };
 
-/* Room for `cap` spans in `req`. False: it is full. */
+/* Reserves space for `cap` spans in `req`. False: it is full. */
 bool sf_link_spans_init(struct sf_link_spans *l, uint32_t cap, struct sf_arena *req);
-/* Before the first is added: of a set of spans their children in other processes are kept too, and
- * the names of children and the figures that spans carry. False: no space. */
+/* Call before the first span is added: also keeps children in other processes, the names of
+ * children and the figures that spans carry. False: no space. */
 bool sf_link_spans_with_calls(struct sf_link_spans *l);
-/* Instead: all spans of the trace, borrowed from it; there is space for no others. False: `req` is
- * full. */
+/* Instead of adding: uses all spans of the trace, borrowed from it. False: `req` is full. */
 bool sf_link_spans_whole(struct sf_link_spans *l, const struct sf_trace *trace,
                          struct sf_arena *req);
-/* A whole trace from the store, with parents resolved. In q->req. */
+/* Loads a whole trace from the store, with parents resolved. In q->req. */
 enum sf_err sf_link_spans_load(struct sf_store *store, sf_trace_id id, struct sf_query_ctx *q,
                                struct sf_trace *out_trace, struct sf_link_spans *out,
                                struct sf_span_tree *out_tree, struct sf_why *why);
-/* The same of the next of several, in `req`. */
+/* Loads the next of several traces, in `req`. */
 enum sf_err sf_link_spans_next(struct sf_traces *traces, struct sf_arena *req,
                                struct sf_trace *out_trace, struct sf_link_spans *out,
                                struct sf_span_tree *out_tree, struct sf_why *why);
-/* What those of the set that are in this trace need; nothing is borrowed. `tmp` is used up a
- * little. False: no space, and none of them was added. */
+/* Adds the spans that the requested ones of this trace need; nothing is borrowed. Uses a little of
+ * `tmp`. False: no space, and none of them was added. */
 bool sf_link_spans_add_asked(struct sf_link_spans *l, const struct sf_trace *trace,
                              const struct sf_set_span *asked, uint32_t n_asked,
                              struct sf_arena *tmp);
-/* The same of a trace that a search has kept. False: no space, and none of them was added. */
+/* The same for a trace that a search has kept. False: no space, and none of them was added. */
 bool sf_link_spans_add_kept(struct sf_link_spans *l, const struct sf_link_keep *keep,
                             const struct sf_kept_trace *trace, const struct sf_set_span *asked,
                             uint32_t n_asked, struct sf_arena *tmp);
-/* When all are there: sorts. */
+/* Call when all were added: sorts. */
 void sf_link_spans_end(struct sf_link_spans *l);
-/* The process of the spans that a profile calls so; 0: none. */
+/* The process of the spans for which profiles use this name; 0: none. */
 uint64_t sf_link_spans_process(const struct sf_link_spans *l, uint64_t name);
-/* The processes in which spans of the trace and service ran: up to `cap` of them. */
+/* The processes in which spans of the trace and service ran: at most `cap`. */
 uint32_t sf_link_spans_of_trace(const struct sf_link_spans *l, sf_trace_id trace, sf_str service,
                                 uint64_t *out, uint32_t cap);
 bool sf_link_spans_has_service(const struct sf_link_spans *l, sf_str service);

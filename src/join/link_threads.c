@@ -1,4 +1,4 @@
-/* link_threads.c - the threads that spans say they ran on, as the numbers that samples carry. */
+/* link_threads.c - maps the threads that spans report to the thread numbers of samples. */
 #include "join/link_threads.h"
 #include "base/list.h"
 
@@ -15,7 +15,7 @@ bool sf_link_threads_add_row(struct sf_link_threads *t, uint64_t raw, uint64_t p
         t->pairs[t->n_pairs++] = (struct sf_process_pair){raw, process, is_named};
     }
     if (thread == 0 || (newest && newest->process == raw && newest->t.thread == thread))
-        return true; /* rows of a thread follow each other */
+        return true; /* rows of a thread are adjacent */
     struct sf_detail_thread bare = {raw, {.thread = thread}};
     struct sf_detail_list one = {.threads = &bare, .n_threads = 1};
     return sf_link_threads_add_known(t, &one);
@@ -38,12 +38,12 @@ static int order_pairs(const void *a, const void *b)
     const struct sf_process_pair *x = a, *y = b;
     if (x->raw != y->raw)
         return x->raw < y->raw ? -1 : 1;
-    if (x->is_named != y->is_named) /* what names a span knows best */
+    if (x->is_named != y->is_named) /* samples that name a span come first */
         return x->is_named ? -1 : 1;
     return (x->process > y->process) - (x->process < y->process);
 }
 
-/* One for each of the rows' processes; without a process: it may be several. */
+/* Keeps one pair for each process of the rows; if there are several candidates, none. */
 static void settle_pairs(struct sf_link_threads *t)
 {
     uint32_t n = 0;
@@ -74,7 +74,7 @@ static uint64_t link_threads_process_of(const struct sf_link_threads *t, uint64_
 
 /* ---- spans ---- */
 
-struct tally { /* of a process's spans */
+struct tally { /* counts for a process's spans */
     uint64_t process;
     uint32_t span;
     enum sf_thread_match match;
@@ -88,7 +88,7 @@ static int order_tallies(const void *a, const void *b)
     return (x->span > y->span) - (x->span < y->span);
 }
 
-/* Threads of a process of which none is found are numbered differently. */
+/* If none of the threads of a process is found, they are numbered differently. */
 static uint32_t ignore_strangers(struct sf_link_spans *spans, struct tally *tallies, uint32_t n,
                                  uint32_t n_own)
 {
@@ -128,7 +128,7 @@ bool sf_link_threads_set(struct sf_link_threads *t, struct sf_link_spans *spans,
         tallies[i] = (struct tally){.process = o->process, .span = i};
         tallies[i].match = sf_thread_table_find(&table, o->process, &spans->threads[i], &o->thread);
     }
-    /* Without any number to compare with nothing is ignored, and nothing known. */
+    /* Without thread numbers to compare with, nothing is ignored. */
     *out_n_ignored = table.n > 0 ? ignore_strangers(spans, tallies, n_spans, n_own) : 0;
     return true;
 }

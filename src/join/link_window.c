@@ -1,16 +1,18 @@
-/* link_window.c - whose profiles may be a span's that none of them names, and what each covers. */
+/* link_window.c - finds the profiles without ids that may belong to a span, and the time that each
+ * covers. */
 #include "join/link_window.h"
 
 #include <stdlib.h>
 
 enum {
-    MAX_WINDOWS = 64, /* each is requested alone; a longer span is an average anyway */
+    MAX_WINDOWS = 64, /* each is queried separately; for a longer span an average is enough */
     MAX_KEYS = 64,    /* of labels */
-    MAX_PAIRS = 256   /* of a profile with those that begin after it */
+    MAX_PAIRS = 256   /* pairs of profiles that are compared */
 };
-#define OVERLAP 0.4 /* of the shorter of two profiles: more than rounded times explain */
+#define OVERLAP 0.4 /* share of the shorter of two profiles; more than rounded times explain */
 
-/* Is there a profile of the process, and if not, of others that are named like it? */
+/* Is there a profile of the process? If not, are there profiles of other processes named in the
+ * same way? */
 static void link_window_find_process(const struct sf_link_window_ask *ask,
                                      const struct sf_prof_points *points,
                                      struct sf_link_windows *out)
@@ -38,7 +40,7 @@ static void link_window_find_process(const struct sf_link_window_ask *ask,
 
 /* ---- by what else the series say ---- */
 
-/* The same attributes as labels of profiles have them. */
+/* The labels of profiles that correspond to these attributes. */
 static const struct {
     const char *attr, *labels[3];
 } names[] = {
@@ -47,7 +49,7 @@ static const struct {
     {"k8s.pod.name", {"k8s.pod.name", "k8s_pod_name", "pod"}},
 };
 
-/* Has a series the label with that value; *out_has_other: has one the label with another? */
+/* Does a series have the label with that value? *out_has_other: does one have another value? */
 static bool has_series(const struct sf_prof_list *list, sf_str label, sf_str value,
                        bool *out_has_other)
 {
@@ -89,8 +91,8 @@ static bool covers(const struct sf_link_window_ask *ask, int64_t from_ns, int64_
     return from_ns <= ask->end_ns && (to_ns > ask->start_ns || from_ns >= ask->start_ns);
 }
 
-/* Profiles that start together are one window, as long as the longest: so it is the same window for
- * every span. Points are in the order of their times. */
+/* Profiles that start together are one window, as long as the longest of them: so all spans use the
+ * same windows. Points are sorted by time. */
 static uint32_t add_windows(const struct sf_link_window_ask *ask,
                             const struct sf_prof_points *points, const struct sf_link_windows *by,
                             struct sf_link_window *list)
@@ -129,8 +131,8 @@ static uint32_t join_windows(struct sf_link_window *list, uint32_t n)
 
 struct sent { /* a profile near the span */
     int64_t from_ns, to_ns;
-    uint64_t process; /* a session, or the sender's address: says that two differ, not that they do
-                         not */
+    uint64_t process; /* a session or the sender's address: different ones prove different
+                         processes, equal ones prove nothing */
     uint32_t series;
 };
 
@@ -140,7 +142,7 @@ static int order_sent(const void *a, const void *b)
     return (x->from_ns > y->from_ns) - (x->from_ns < y->from_ns);
 }
 
-/* One process sends a profile when the one before has ended; those of one upload begin and end
+/* One process sends a profile after the previous one has ended; those of one upload begin and end
  * together, and differ in their labels. */
 static bool is_of_two(const struct sent *a, const struct sent *b)
 {
@@ -152,7 +154,7 @@ static bool is_of_two(const struct sent *a, const struct sent *b)
     return !is_one_upload && (double)both_ns > OVERLAP * (double)shorter_ns;
 }
 
-/* All names of labels of these series. */
+/* All label names of these series. */
 static const sf_str *names_of(const struct sf_prof_list *list, struct sf_arena *req, size_t *out_n)
 {
     sf_str *keys = sf_arena_new_n(req, MAX_KEYS, sizeof(*keys));
@@ -238,7 +240,7 @@ enum sf_err sf_link_windows_find(struct sf_store *store, const struct sf_link_wi
         w.n = join_windows(list, w.n);
     for (uint32_t i = 0; i < w.n; i++)
         if (list[i].is_slot &&
-            w.by == SF_LINK_BY_PROCESS) /* the process of the service is not kept */
+            w.by == SF_LINK_BY_PROCESS) /* only sums are left, without processes */
             w.by = SF_LINK_BY_SERVICE;
     if (w.by == SF_LINK_BY_SERVICE)
         w.process = 0;

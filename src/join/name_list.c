@@ -1,4 +1,4 @@
-/* name_list.c - names of services and spans, each kept once. */
+/* name_list.c - distinct names of services and spans. */
 #include "join/name_list.h"
 
 #include "base/list.h"

@@ -1,4 +1,4 @@
-/* name_list.h - names of services and spans, each kept once. */
+/* name_list.h - distinct names of services and spans. */
 #pragma once
 #include "base/arena.h"
 #include "base/table.h"
@@ -11,8 +11,8 @@ struct sf_name_list {
 };
 
 void sf_name_list_init(struct sf_name_list *l, struct sf_arena *req);
-/* The name's place, copied when it is new. There are at most `most` of them: further ones are at
- * UINT32_MAX. False: the arena is full. */
+/* The index of the name, which is copied if it is new. At most `most` names are stored: further
+ * ones get UINT32_MAX. False: the arena is full. */
 bool sf_name_list_place(struct sf_name_list *l, sf_str name, uint32_t most, uint32_t *out);
-/* The name as it is kept; further ones are empty. */
+/* The stored name; empty if there are too many. */
 bool sf_name_list_add(struct sf_name_list *l, sf_str name, uint32_t most, sf_str *out);

@@ -1,6 +1,6 @@
-/* profile.c - answers a request for one flame graph: find the span by id or prefix, choose the
- * profile type, merge the stacks from the store, then filter, group and cut the tree. A stored span
- * gets the same samples as on its own page, through the join of spans and samples. */
+/* profile.c - answers a request for one flame graph: finds the span by id or prefix, chooses the
+ * profile type, merges the stacks from the store, then filters, groups and cuts the tree. A stored
+ * span gets the same samples as on its own page, through the join of spans and samples. */
 #include "join/profile.h"
 
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 #include "join/span_profile.h"
 
 enum { CANDIDATES = 9, MAX_MATCHERS = 64 };
-#define SCRATCH_CAP ((size_t)256 << 20) /* address space; what is used is a trace or less */
+#define SCRATCH_CAP ((size_t)256 << 20) /* reserved; at most a trace is stored */
 
 /* ---- which span ---- */
 
@@ -47,7 +47,7 @@ static enum sf_err say_candidates(sf_str text, const struct sf_prof_span *spans,
                    n >= CANDIDATES ? ", ..." : "");
 }
 
-/* As given and padded on the left; or else the one span whose id begins so. */
+/* The id as given, padded on the left; otherwise the only span whose id begins so. */
 static enum sf_err profile_find_span(struct sf_store *store, const struct sf_profile_ask *ask,
                                      struct sf_query_ctx *q, sf_span_id *out, struct sf_why *why)
 {
@@ -102,7 +102,7 @@ static enum sf_err type_id(const struct sf_profile_type *type, struct sf_arena *
     return err;
 }
 
-/* What a query is about whenever it was, without the ids that single samples out. */
+/* The query without time range and without ids. */
 static struct sf_prof_query without_ids(const struct sf_prof_query *query)
 {
     struct sf_prof_query every = *query;
@@ -147,7 +147,7 @@ enum sf_err sf_profile_functions(struct sf_store *store, const struct sf_prof_qu
 
 /* ---- the answer ---- */
 
-struct types { /* there are, and which of them is meant */
+struct types { /* the existing types, and the selected one */
     const struct sf_batch_type *list;
     uint32_t n, at;
 };
@@ -177,8 +177,8 @@ static enum sf_err merge_type(struct sf_store *store, const struct sf_profile_ty
     return err ? err : store->ops->prof_merge(store, query, q, out, why);
 }
 
-/* The type was chosen among those of the whole service; a span may have others only. Then one of
- * them is the answer, unless this type was requested: then it is the hint. */
+/* The type was chosen among those of the whole service, but a span may have only others. Then one
+ * of these is used, unless the type was requested: then the message suggests it. */
 static enum sf_err profile_merge(struct sf_store *store, const struct sf_profile_ask *ask,
                                  struct sf_prof_query *query, struct sf_query_ctx *q,
                                  struct sf_batch_type *out_type, const struct sf_tree **out,
@@ -212,8 +212,8 @@ static enum sf_err profile_merge(struct sf_store *store, const struct sf_profile
     return sf_fail(why, SF_ERR_NOT_FOUND, "%s has no samples of %.*s", whose, SF_STR_ARG(meant));
 }
 
-/* What the link gives a stored span, as its own page has it; without samples an empty tree and the
- * reason. NOT_FOUND: `why` stays as it was when no trace has such a span. */
+/* The samples that the link gives a stored span, as on its own page; without samples an empty tree
+ * and the reason. NOT_FOUND leaves `why` unchanged if no trace has such a span. */
 static enum sf_err profile_ask_link(struct sf_store *store, const struct sf_profile_ask *ask,
                                     sf_span_id span, struct sf_query_ctx *q,
                                     struct sf_profile_view *out, struct sf_why *why)
@@ -244,7 +244,7 @@ static enum sf_err profile_ask_link(struct sf_store *store, const struct sf_prof
     if (p.grades.rows[SF_GRADE_ROW_EXACT].n_samples +
             p.grades.rows[SF_GRADE_ROW_SUBTREE].n_samples ==
         0)
-        q->is_exact = false; /* none of it names the span or one below it */
+        q->is_exact = false; /* no sample names the span or a descendant */
     *out = p.view;
     out->reason = p.reason;
     return SF_OK;
@@ -275,8 +275,8 @@ static enum sf_err profile_add_ids(struct sf_store *store, const struct sf_prof_
     return err;
 }
 
-/* A stored span has one answer, whichever way it is requested. Labels and ranges choose among the
- * samples that carry its id; so do ids that no stored span has. */
+/* A stored span has the same answer however it is requested. Labels and ranges select among samples
+ * that carry its id, and so do ids of spans that are not stored. */
 static bool is_of_link(const struct sf_profile_ask *ask, enum sf_err found, sf_span_id *io)
 {
     if (ask->n_match > 0)

@@ -2,7 +2,7 @@
 
 #include "flame/tree_builder.h"
 
-/* Nodes are the same when the frames above them are. */
+/* Nodes are equal if all their callers are. */
 static bool match_nodes(const struct sf_tree *tree, const struct sf_tree *rows,
                         struct sf_arena scratch, uint32_t *out)
 {
@@ -17,7 +17,7 @@ static bool match_nodes(const struct sf_tree *tree, const struct sf_tree *rows,
     is_ok = !b.err;
     for (uint32_t i = 0; is_ok && i < rows->n_nodes; i++) {
         if (out[i] >= tree->n_nodes)
-            out[i] = SF_NONE; /* numbered behind those of `tree`: not in it */
+            out[i] = SF_NONE; /* it was added after the nodes of `tree`: not in it */
     }
     sf_tree_builder_done(&b);
     return is_ok;

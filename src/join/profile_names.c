@@ -1,4 +1,4 @@
-/* profile_names.c - profiles that a span names in its attributes. */
+/* profile_names.c - profiles that a span refers to in its attributes. */
 #include "join/profile_names.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static int profile_names_by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* "/profiles/abc123.pb.gz" is called abc123. */
+/* The id of "/profiles/abc123.pb.gz" is abc123. */
 static sf_str called(sf_str path)
 {
     size_t from = path.len, to;
@@ -39,7 +39,7 @@ sf_span_id sf_profile_names_given(const struct sf_span *s)
     return 0;
 }
 
-/* The C library tags whatever it samples. */
+/* The C library tags all its samples. */
 enum sf_span_tags sf_profile_names_tags_of(const struct sf_span *s,
                                            const struct sf_resource *resource)
 {

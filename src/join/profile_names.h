@@ -1,8 +1,9 @@
-/* profile_names.h - profiles that a span names in its attributes.
+/* profile_names.h - profiles that a span refers to in its attributes.
  *
- * `pyroscope.profile.id` and `profile.id` hold the id under which samples were uploaded, and
- * `profile.file` a file called by it ("/profiles/abc123def456.pb.gz"). What carries that id is the
- * span's, as if it carried the span's own. Ids of spans of the same trace name those spans. */
+ * `pyroscope.profile.id` and `profile.id` have the id under which samples were uploaded, and
+ * `profile.file` a file named after it ("/profiles/abc123def456.pb.gz"). Samples with that id
+ * belong to the span, as if they carried the span's own id. Ids of spans of the same trace refer to
+ * those spans. */
 #pragma once
 #include "base/arena.h"
 #include "model/span.h"
@@ -12,21 +13,21 @@ struct sf_profile_name {
 };
 
 struct sf_profile_names {
-    const struct sf_profile_name *list; /* by name, each once */
+    const struct sf_profile_name *list; /* sorted by name, without duplicates */
     uint32_t n;
 };
 
-/* The id that the span's attributes give its profile; 0: none but its own. */
+/* The id that the span's attributes give its profile; 0: none besides its own. */
 sf_span_id sf_profile_names_given(const struct sf_span *s);
-enum sf_span_tags { /* what a span says of its samples */
+enum sf_span_tags { /* what the attributes of a span say about samples */
                     SF_SPAN_TAGS_NOTHING,
                     SF_SPAN_TAGS_SELF, /* they carry its own id */
                     SF_SPAN_TAGS_ALL   /* so do those of every span of its process */
 };
 enum sf_span_tags sf_profile_names_tags_of(const struct sf_span *s,
                                            const struct sf_resource *resource);
-/* Of spans with those beside them. In `req`. False: it is full. */
+/* For spans and the profile ids parallel to them. In `req`. False: it is full. */
 bool sf_profile_names_find(const struct sf_span *spans, const sf_span_id *profiles,
                            uint32_t n_spans, struct sf_arena *req, struct sf_profile_names *out);
-/* Whose the id is: the span that names it so, else the id itself. */
+/* The span to which the id belongs: the one that refers to it, otherwise the id itself. */
 sf_span_id sf_profile_names_span(const struct sf_profile_names *names, sf_span_id id);

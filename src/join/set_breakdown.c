@@ -1,6 +1,6 @@
-/* set_breakdown.c - where the time of each span of a set went, part by part and by what code. The
- * samples of all types are loaded for the whole set at once; then each span gets its ledger from
- * its own samples, children and figures, and its costs are filed by function or child name. */
+/* set_breakdown.c - the time breakdown of each span of a set, by part and code. Samples of all
+ * types are loaded for the whole set at once; then the time of each span is divided by its own
+ * samples, children and figures, and its costs are assigned to functions or child names. */
 #include "join/set_breakdown.h"
 
 #include "base/buf.h"
@@ -15,26 +15,26 @@
 #include "link/ledger_stacks.h"
 
 enum { MAX_CHILD_NAMES = 4096 };
-#define MAX_STACKS ((size_t)64 << 20) /* of tables while trees of several types are joined */
+#define MAX_STACKS ((size_t)64 << 20) /* for tables while trees of several types are joined */
 
 struct work {
     struct sf_store *store;
     struct sf_link_gathered *g;
     const struct sf_set_span *spans;
     enum sf_breakdown_by by;
-    const uint32_t *owners; /* by node of the stacks, where they are requested */
+    const uint32_t *owners; /* by node of the stacks, if owners are requested */
     double *line_ns;        /* by frame */
     struct sf_query_ctx *q;
-    struct sf_link_set *first; /* of the first type: its tree has all spans */
-    uint32_t *members;         /* places in the tree, or SF_NOBODY */
+    struct sf_link_set *first; /* set of the first type: its tree has all spans */
+    uint32_t *members;         /* indexes in the tree, or SF_NOBODY */
     bool *is_wanted;           /* by place */
     struct sf_time_samples times;
     struct sf_tree_builder builder;
     struct sf_tree stacks;
     struct sf_frame_functions functions;
     uint32_t *child_items; /* by place */
-    double *sums;          /* by part and item, of the span at hand */
-    uint32_t *touched;     /* those that are not 0 */
+    double *sums;          /* by part and item, for the current span */
+    uint32_t *touched;     /* indexes of sums that are not 0 */
     struct sf_set_breakdown out;
 };
 
@@ -97,7 +97,7 @@ static enum sf_err set_breakdown_load(struct work *w, struct sf_why *why)
 
 /* ---- names ---- */
 
-/* A child here by its name, one elsewhere with its service. */
+/* Local children are listed by name, remote ones with their service. */
 static bool name_children(struct work *w, struct sf_name_list *names, struct sf_buf *text)
 {
     const struct sf_link_set *set = w->first;
@@ -119,7 +119,7 @@ static bool name_children(struct work *w, struct sf_name_list *names, struct sf_
     return true;
 }
 
-/* The names of those that are children themselves. */
+/* Finds the names of spans that are children themselves. */
 static bool name_spans(struct work *w)
 {
     uint32_t *items = sf_arena_new_n(w->q->req, w->g->n_read + 1u, sizeof(*items));
@@ -196,10 +196,10 @@ static void add_lines(struct work *w)
                 (double)w->times.samples[i].worth_ns;
 }
 
-/* The costliest line of each function. */
+/* Finds the line with the largest cost in each function. */
 static void find_lines(struct work *w)
 {
-    double *most = w->sums; /* zeroed, and large enough: a function is an item */
+    double *most = w->sums; /* zeroed, and large enough: each function is an item */
     for (uint32_t i = 0; i < w->stacks.n_frames; i++) {
         uint32_t f = w->functions.of[i];
         if (w->line_ns[i] <= most[f])
@@ -222,7 +222,7 @@ static const uint32_t *items_of(const struct work *w, struct sf_arena *tmp)
     return items;
 }
 
-/* What the parts were made from, as of one span (join/explain_times.c). */
+/* Counts the samples behind the parts, as for one span (join/explain_times.c). */
 static void set_breakdown_count_samples(struct work *w, const struct sf_ledger *l)
 {
     double sampled[SF_PARTS] = {0}, all[SF_PARTS] = {0};

@@ -1,4 +1,4 @@
-/* set_time.c - all time of the spans of a query as one graph. */
+/* set_time.c - one graph of all the time of the spans of a query. */
 #include "join/set_time.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ static void set_time_find_room(struct work *w)
     w->room = sf_ledger_costs_room(unknown_ns, cut_ns);
 }
 
-/* What the items of a part come to, by item; and the part itself. */
+/* Sums the items of a part, by item; returns the part itself. */
 static double set_time_sum_part(struct work *w, uint32_t part, double *items, double *out_sum)
 {
     double ns = 0;
@@ -55,7 +55,7 @@ static double set_time_sum_part(struct work *w, uint32_t part, double *items, do
     return ns;
 }
 
-/* Where samples say more than was measured they fill it and no more. */
+/* If samples sum up to more than was measured, they are scaled to it. */
 static void set_time_add_part(struct work *w, struct sf_time_tree *t, uint32_t part, double *items)
 {
     double sum, ns = set_time_sum_part(w, part, items, &sum);
@@ -77,7 +77,7 @@ static void set_time_add_part(struct work *w, struct sf_time_tree *t, uint32_t p
     sf_time_tree_add(t, 0, (enum sf_ledger_part)part, 0, llround(ns * by - given));
 }
 
-/* Strings move to the answer's memory: the breakdown lies in what is reset. */
+/* Copies strings to the answer's memory: the breakdown is in memory that is reset. */
 static enum sf_err keep_tree(struct work *w, const struct sf_tree *from, struct sf_why *why)
 {
     struct sf_tree_builder b;
@@ -112,7 +112,7 @@ static enum sf_err set_time_fill(struct work *w, struct sf_why *why)
     uint32_t most = SF_COHORT_SPANS;
     enum sf_err err;
     w->out.n_found = sf_span_set_found(&w->l.set);
-    do { /* fewer where they do not fit */
+    do { /* with fewer spans if they do not fit */
         if (!sf_span_set_thin(&w->l.set, most, w->q->req))
             return sf_no_room(why, "the query");
         err = sf_set_load_divide(w->store, w->want->scratch, w->q, &w->l, why);

@@ -1,4 +1,4 @@
-/* span_clocks.c - the spans of a trace on one clock, and what was done for that. */
+/* span_clocks.c - puts the spans of a trace on one clock, and reports the corrections. */
 #include "join/span_clocks.h"
 
 #include "exec/ran_on.h"
@@ -6,7 +6,7 @@
 
 enum { MAX_ROWS = 32 };
 
-/* Calls of one pair that were moved one by one are one row. */
+/* Calls of one pair of processes that were moved separately are one row. */
 static struct sf_clock_row *span_clocks_find(struct sf_clocks_view *v, struct sf_clock_row *rows,
                                              sf_str service, sf_str caller)
 {
@@ -17,9 +17,9 @@ static struct sf_clock_row *span_clocks_find(struct sf_clocks_view *v, struct sf
     return NULL;
 }
 
-/* Whose rows are requested. */
+/* For which span rows are requested. */
 struct about {
-    const struct sf_span_tree *tree; /* NULL: all of them */
+    const struct sf_span_tree *tree; /* NULL: all rows */
     uint32_t span;
 };
 
@@ -27,7 +27,7 @@ static bool is_about(const struct about *a, const struct sf_clock_offset *o, con
 {
     if (!a->tree || sf_str_eq(services[o->parent], services[a->span]))
         return true;
-    /* Only cycles could make a way up longer than there are spans. */
+    /* Only a cycle could make the path to the root longer than the number of spans. */
     for (uint32_t at = a->span, n = 0; at != SF_NOBODY && n <= a->tree->n_spans; n++) {
         if (sf_str_eq(services[at], services[o->child]))
             return true;

@@ -4,7 +4,7 @@
 #include "base/num.h"
 #include "join/link_set.h"
 
-/* Those of collect/lib/span_cost.h. */
+/* Attributes written by collect/lib/span_cost.h. */
 static const struct figure {
     sf_str key;
     enum sf_ledger_part part;
@@ -20,7 +20,7 @@ static const struct figure {
     {SF_STR("thread.wait.sleep_ns"), SF_PART_SLEEP},
 };
 
-/* A wait that it does not name, it had none of if it says the sum of waits. */
+/* If a span has the sum of waits, a wait that it does not have was 0. */
 static int64_t carried(const struct sf_span *s, const struct figure *f)
 {
     struct sf_value v = sf_attrs_get(s->attrs, f->key);
@@ -39,15 +39,15 @@ struct sf_span_figures sf_span_figures_read(const struct sf_span *s)
     return out;
 }
 
-/* Spans of many traces come without attributes: what they say was read before. */
+/* Spans of many traces have no attributes here: their figures were read before. */
 static int64_t said(const struct sf_link_set *set, uint32_t span, size_t figure)
 {
     return set->figures ? set->figures[span].ns[figure]
                         : carried(&set->spans[span], &figures[figure]);
 }
 
-/* A span's figure includes that of its children on the same thread, which is theirs. A child there
- * that says nothing leaves nothing certain. */
+/* A span's figure includes that of its children on the same thread, which is subtracted. If such a
+ * child has no figure, the result is unknown. */
 static int64_t own_of(const struct sf_link_set *set, uint32_t span, size_t figure)
 {
     const struct sf_span_tree *t = &set->tree;

@@ -1,8 +1,8 @@
-/* span_find.c - the trace of a span of which only the id is known.
+/* span_find.c - finds the trace of a span by the span's id alone.
  *
- * Blocks are ordered by trace: nothing leads from a span's id to its rows. Detail rows of samples
- * do lead from it, and often carry the trace too; so they are queried first; a scan of the span id
- * column is the fallback. */
+ * Blocks are sorted by trace and have no index from a span id to its rows. Detail rows of samples
+ * have such an index, and often carry the trace id; so they are searched first; a scan of the span
+ * id column is the fallback. */
 #include "join/span_find.h"
 
 #include "exec/traces.h"

@@ -1,5 +1,7 @@
-/* span_ledger.c - where a span's time went, from every profile that knows something of it
- * (join/time_samples.h). */
+/* span_ledger.c - the time breakdown of a span, from all profiles that tell something about it
+ * (join/time_samples.h). Samples of every type that measures time are joined with the trace, the
+ * ledger (link/ledger.h) divides the span's time among parts, and each part gets its source, its
+ * number of samples and a profile of the code behind it. */
 #include "join/span_ledger.h"
 
 #include "exec/traces.h"
@@ -13,9 +15,9 @@
 #include "link/ledger_stacks.h"
 #include "link/trust.h"
 
-#define MAX_STACKS ((size_t)64 << 20) /* of tables while trees of several types are joined */
+#define MAX_STACKS ((size_t)64 << 20) /* for tables while trees of several types are joined */
 
-/* The set of a type: the first one is there already. */
+/* Loads the set of a type; the first one is already loaded. */
 static enum sf_err load_type(struct sf_store *store, sf_trace_id trace,
                              const struct sf_link_want *want, struct sf_link_set *first,
                              struct sf_query_ctx *q, struct sf_link_set **out, struct sf_why *why)
@@ -54,7 +56,7 @@ static enum sf_err span_ledger_add_types(struct sf_time_samples *t, struct sf_st
     return err ? err : sf_time_samples_of(t, first->span, why);
 }
 
-/* Its own children may be drawn; what is unknown has nothing to show. */
+/* Can the part be shown as a graph? Unknown time has nothing to show. */
 static bool has_stacks(const struct sf_time_samples *h, const struct sf_ledger *l,
                        enum sf_ledger_part part)
 {
@@ -81,7 +83,7 @@ static double span_ledger_taken_of(const struct sf_time_samples *h, const struct
     return sf_claims_view_samples(set, sum_ns, n);
 }
 
-/* Of CPU time: one of them shows which waits were measured. */
+/* Too few samples of CPU time? For waits, which are measured, one is enough. */
 static bool span_ledger_is_few(const struct sf_link_set *set, enum sf_ledger_part part,
                                double taken)
 {
@@ -115,7 +117,7 @@ static void span_ledger_fill(const struct sf_time_samples *h, const struct sf_li
     }
 }
 
-/* The span's own process, at its time. */
+/* Did the span's own process send such profiles at its time? */
 static bool sends(const struct sf_time_samples *h, enum sf_time_kind kind)
 {
     for (uint32_t i = 0; i < h->n_types; i++)
@@ -262,8 +264,8 @@ static void count_grades(const struct sf_time_samples *h, const struct sf_ledger
     }
 }
 
-/* Where the span says its CPU time, enough samples represent all of it; the total is the same with
- * fewer, of which the rest has no stack. */
+/* If the span carries its CPU time, the samples are scaled to it if there are enough; with fewer
+ * the total is the same, and the difference has no stack. */
 static bool is_scaled(const struct sf_time_samples *h, const struct sf_link_set *set,
                       const struct sf_ledger *l, enum sf_ledger_part part)
 {
@@ -304,7 +306,7 @@ static enum sf_err span_ledger_draw(struct sf_time_samples *h, const struct sf_l
     p->view.taken = p->taken;
     p->view.has_no_hot = span_ledger_is_few(set, part, p->taken);
     p->view.is_few = p->view.has_no_hot && is_sampled(l, part);
-    p->n_threads = 1; /* the span's own */
+    p->n_threads = 1; /* only the span's own thread */
     p->are_threads_named = true;
     p->view.tree = made.tree;
     p->view.tree.n_samples = p->n_samples;

@@ -1,4 +1,4 @@
-/* span_pair.c - the spans of two sets as one list, in the order of traces. */
+/* span_pair.c - joins the spans of two sets into one list, sorted by trace. */
 #include "join/span_pair.h"
 
 bool sf_span_pair_make(const struct sf_span_set *left, const struct sf_span_set *right,

@@ -1,4 +1,4 @@
-/* span_pair.h - the spans of two sets as one list, in the order of traces. */
+/* span_pair.h - joins the spans of two sets into one list, sorted by trace. */
 #pragma once
 #include "join/span_set.h"
 

@@ -1,6 +1,6 @@
-/* span_profile.c - the flame graph of one span, with its precision. The link set gives
- * each sample to spans; the claims of the wanted spans become the tree, and the known claims among
- * them give its lower bound. The rest of the file explains in words what is missing, few or
+/* span_profile.c - the flame graph of one span, with its precision. The link set attributes each
+ * sample to spans; the claims of the wanted spans become the tree, and those known for certain its
+ * lower bound. The rest of the file explains in words what is missing, based on few samples, or
  * estimated. */
 #include "join/span_profile.h"
 
@@ -15,7 +15,7 @@
 #include "join/thinned.h"
 #include "link/trust.h"
 
-/* The span, and unless only itself is wanted all below it in its process. */
+/* Marks the span and, unless only itself is wanted, all its descendants in its process. */
 static bool *mark_wanted(const struct sf_link_set *set, bool is_self, struct sf_arena *req)
 {
     bool *wanted = sf_span_tree_mark_below(&set->tree, set->span, req);
@@ -54,7 +54,7 @@ enum sf_err sf_span_profile_find_top(struct sf_span_profile *p, struct sf_arena 
     return SF_OK;
 }
 
-/* What the known claims come to, fitted like all of them. */
+/* Sums the certain claims, fitted like all of them. */
 static enum sf_err make_sure(const struct sf_link_set *set, const struct sf_attribution *a,
                              const struct sf_known_claims *known, struct sf_span_profile *p,
                              struct sf_arena *req, struct sf_why *why)
@@ -139,7 +139,7 @@ static bool span_profile_explain(const struct sf_link_set *set, const struct sf_
     return true;
 }
 
-/* Few samples are worth little even when they are exact. */
+/* Even exact samples tell little if there are few. */
 static bool warn_of_few(struct sf_span_profile *p, struct sf_arena *req)
 {
     if (p->n_samples == 0 || sf_trust_of((uint64_t)p->taken) != SF_TRUST_THIN)
@@ -158,14 +158,14 @@ static bool warn_of_few(struct sf_span_profile *p, struct sf_arena *req)
                           p->taken < 1.5 ? "" : "s", p->taken < 1.5 ? "is" : "are");
 }
 
-/* Digits behind the point: three in all, and never an exponent. */
+/* Digits after the decimal point: three digits in all, without an exponent. */
 static int digits_of(double ms)
 {
     return ms < 9.995 ? 2 : ms < 99.95 ? 1 : 0;
 }
 
-/* Where samples are missing or too few for times, the spans' own figure is the CPU time that the
- * time breakdown has. */
+/* If there are no samples, or too few to give times, states the CPU time that the span itself
+ * carries, which the time breakdown shows. */
 static bool say_measured(struct sf_span_profile *p, struct sf_arena *req)
 {
     if (p->measured_ns < 0 || (p->n_samples > 0 && !p->view.is_few))
@@ -198,7 +198,7 @@ static bool say_threads(struct sf_span_profile *p, struct sf_arena *req)
         SF_STR_ARG(p->reason), p->reason.len > 0 ? ". " : "", p->n_threads);
 }
 
-/* Of the known samples. */
+/* The effective number of certain samples. */
 static double worth_of(const struct sf_link_set *set, const struct sf_attribution *a,
                        const struct sf_known_claims *known, double taken)
 {
@@ -243,7 +243,7 @@ enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_pr
         sf_claims_view_grades(&a, asked, &p.as_sent);
     p.measured_ns = err ? SF_LEDGER_UNSAID : sf_claims_fit_measured(set, is_wanted);
     if (!err &&
-        !want->is_member) /* of many, samples as they are sum up to the truth; cut, to less */
+        !want->is_member) /* over many spans uncut samples sum up to the truth, cut ones to less */
         err = sf_claims_fit(set, &a, set->span, q->req, &cut, why);
     if (!err)
         err = sf_claims_view_tree(set, &a, q->req, &p.view.tree, &nodes, why);
@@ -320,7 +320,7 @@ enum sf_err sf_span_profile_best(struct sf_store *store, const struct sf_span_pr
         other.type = sf_str_from(others[i]);
         err = sf_span_profile_make(store, &other, q, &p, &own);
         if (err == SF_ERR_NOT_FOUND)
-            continue; /* there is no such type */
+            continue; /* no such type */
         if (err)
             return sf_fail(why, err, "%s", own.text);
         if (!p.n_samples || !span_profile_is_time(p.view.type.sample_unit))

@@ -7,19 +7,18 @@ struct sf_span_profile_want {
     sf_trace_id trace;
     sf_span_id span;
     sf_str type;
-    bool is_self;      /* without spans below it */
+    bool is_self;      /* without its descendants */
     bool has_timeline; /* the samples one by one as well */
-    bool is_member;    /* of many: where more is known of it alone is not given */
+    bool is_member;    /* one of many spans: do not suggest where more is certain */
 };
 
-/* Lives in q->req. NOT_FOUND: no such trace, span or type. No samples: an empty tree and a reason.
- */
+/* The result is in q->req. NOT_FOUND: no such trace, span or type. Without samples: an empty tree
+ * and a reason. */
 enum sf_err sf_span_profile_make(struct sf_store *store, const struct sf_span_profile_want *want,
                                  struct sf_query_ctx *q, struct sf_span_profile *out,
                                  struct sf_why *why);
-/* The same of the type that answers best where none is requested: CPU time; where none of its
- * samples fell into the span, wall time, time off the CPU or in locks, as far as there are any. The
- * reason reports it. */
+/* The same with the best type if none is requested: CPU time; if none of its samples is in the
+ * span, wall time, off-CPU time or time in locks, if there are any. The reason says so. */
 enum sf_err sf_span_profile_best(struct sf_store *store, const struct sf_span_profile_want *want,
                                  struct sf_query_ctx *q, struct sf_span_profile *out,
                                  struct sf_why *why);

@@ -1,4 +1,4 @@
-/* span_set.c - the spans a TraceQL query picks, as a plain list. */
+/* span_set.c - the list of spans that a TraceQL query selects. */
 #include "join/span_set.h"
 
 #include <math.h>
@@ -12,8 +12,9 @@
 
 enum {
     SPANS_PER_TRACE = 100,
-    MAX_SPANS = 1 << 15, /* of all traces while they are collected; then a part of them goes */
-    STRETCHES = 16       /* at least, of the time that what matches covers */
+    /* Most spans of all traces while they are collected; of more, a sample is kept. */
+    MAX_SPANS = 1 << 15,
+    STRETCHES = 16 /* smallest number of time slices over the range of matching traces */
 };
 
 struct taken { /* a trace */
@@ -29,10 +30,10 @@ struct gather {
     uint32_t n_traces;
     struct sf_set_span *spans;
     uint32_t n;
-    uint32_t first_kept; /* of want->keep: those before are of another set */
-    bool has_more;       /* is_newest: older ones match too */
+    uint32_t first_kept; /* index in want->keep: earlier ones belong to another set */
+    bool has_more;       /* is_newest: older traces match, too */
     bool has_sieve;
-    struct sf_trace_count all; /* with the sieve: what goes through it */
+    struct sf_trace_count all; /* with the sieve: counts of what passes it */
 };
 
 static bool span_set_is_wanted(void *arg, uint64_t start_ns)
@@ -41,7 +42,7 @@ static bool span_set_is_wanted(void *arg, uint64_t start_ns)
     return !g->has_sieve || sf_time_sieve_takes(&g->sieve, start_ns);
 }
 
-/* Those that the sieve does not take any more go. */
+/* Drops traces that do not pass the sieve any more. */
 static void span_set_sift(struct gather *g)
 {
     uint32_t n_traces = 0, n = 0;
@@ -60,7 +61,7 @@ static void span_set_sift(struct gather *g)
         sf_link_keep_sift(g->want->keep, g->first_kept, span_set_is_wanted, g);
 }
 
-/* Of a trace with very many spans some from its beginning to its end. */
+/* Of a trace with very many spans, takes some, evenly from its beginning to its end. */
 static void span_set_take(struct gather *g, const struct sf_trace_view *v,
                           const struct sf_spansets *sets)
 {
@@ -108,8 +109,8 @@ static enum sf_search_go on_match(void *arg, const struct sf_trace_view *v,
     return SF_SEARCH_ON;
 }
 
-/* There are too many. Windows as narrow as their number requests, a little wider when it may be
- * smaller: it is raised again when there are still too many. */
+/* There are too many traces. Chooses windows according to their number, a little wider than needed:
+ * the level is raised again if there are still too many. */
 static void on_count(void *arg, const struct sf_trace_count *all)
 {
     struct gather *g = arg;
@@ -140,7 +141,7 @@ enum sf_err sf_span_set_find(struct sf_store *store, const struct sf_span_set_wa
         sf_why_prefix(why, "invalid TraceQL query");
         return SF_ERR_INPUT;
     }
-    /* Not zeroed: of a large room only what is used is touched. */
+    /* Not zeroed: only used pages of the reserved memory cost anything. */
     g.traces = sf_arena_raw(q->req, ((size_t)want->limit_traces + 1) * sizeof(*g.traces), 16);
     g.spans = sf_arena_raw(q->req, MAX_SPANS * sizeof(*g.spans), 16);
     if (!g.traces || !g.spans)
@@ -167,7 +168,7 @@ uint64_t sf_span_set_found(const struct sf_span_set *set)
 {
     double n = (double)(set->n + set->n_cut) * set->one_of;
     double unit = set->one_of > 1 && n >= 1000 ? pow(10, floor(log10(n)) - 2) : 1;
-    return (uint64_t)(round(n / unit) * unit); /* of a guess three digits are enough */
+    return (uint64_t)(round(n / unit) * unit); /* three digits are enough for an estimate */
 }
 
 static int span_set_by_trace(const void *a, const void *b)

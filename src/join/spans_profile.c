@@ -1,4 +1,4 @@
-/* spans_profile.c - the merged profile of spans that are given by their ids only. */
+/* spans_profile.c - the merged profile of spans given by id. */
 #include "join/spans_profile.h"
 
 #include "flame/tree_builder.h"
@@ -16,7 +16,7 @@ static bool is_ruled_out(const struct sf_prof_query *query, sf_str service)
     return false;
 }
 
-/* The span's own flame graph; *out_is_known false: it has to be done without. */
+/* The span's own flame graph; *out_is_known false: not possible for this span. */
 static enum sf_err spans_profile_ask_link(struct sf_store *store, const struct sf_prof_query *query,
                                           sf_span_id span, struct sf_arena *scratch,
                                           struct sf_query_ctx *q, struct sf_profile_view *out,

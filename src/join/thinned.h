@@ -1,4 +1,5 @@
-/* thinned.h - in words: the samples of a request were removed, when and by which rule. */
+/* thinned.h - a sentence that tells when and by which rule the samples of a request were
+ * deleted. */
 #pragma once
 #include "base/arena.h"
 #include "model/keep_state.h"

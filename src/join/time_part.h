@@ -1,9 +1,10 @@
-/* time_part.h - a part of the time a query has left, for work that can stop with what it has. */
+/* time_part.h - a part of the remaining time of a query, for work that can stop with a partial
+ * result. */
 #pragma once
 #include "os/clock.h"
 #include "store/store.h"
 
-/* When that part of what is left now is over; 0: never. */
+/* When that part of the remaining time ends; 0: never. */
 static inline int64_t sf_time_part(const struct sf_query_ctx *q, double part)
 {
     int64_t now_ns = sf_clock_mono_ns();

@@ -40,7 +40,7 @@ static enum sf_ledger_part time_samples_part_of(enum sf_time_kind kind, uint8_t 
     case SF_TIME_CPU: return leaf == SF_STATE_GC || state == SF_STATE_GC ? SF_PART_GC : SF_PART_CPU;
     case SF_TIME_LOCK: return SF_PART_LOCK;
     case SF_TIME_OFF_CPU:
-    case SF_TIME_BLOCK: /* it did not run, whatever its stack looks like */
+    case SF_TIME_BLOCK: /* it waited, whatever its stack looks like */
         return said == SF_STATE_RUNNING ? (kind == SF_TIME_BLOCK ? SF_PART_LOCK : SF_PART_UNKNOWN)
                                         : sf_ledger_part_of((enum sf_sample_state)said);
     case SF_TIME_WALL: return sf_ledger_part_of((enum sf_sample_state)said);
@@ -72,7 +72,7 @@ enum sf_err sf_time_samples_add(struct sf_time_samples *t, struct sf_link_set *s
 
 /* ---- one span ---- */
 
-/* Tied to the span by an id, or by the thread it names. */
+/* Is a sample tied to the span by an id, or by the thread it names? */
 static bool has_certain(const struct sf_time_type *type, uint32_t span)
 {
     uint64_t thread = type->set->tree.places[span].thread;
@@ -85,7 +85,7 @@ static bool has_certain(const struct sf_time_type *type, uint32_t span)
     return false;
 }
 
-/* Does a sample of this kind count, given the others? */
+/* Does a sample of this kind count, given which kinds exist? */
 static bool time_samples_is_counted(const bool has[SF_TIME_KINDS], enum sf_time_kind kind,
                                     const struct sf_link_sample *p, enum sf_ledger_part part)
 {
@@ -99,8 +99,8 @@ static bool time_samples_is_counted(const bool has[SF_TIME_KINDS], enum sf_time_
     return p->has_time || part == SF_PART_RUN_QUEUE || !has[SF_TIME_OFF_CPU];
 }
 
-/* Rows begin at whole milliseconds: a wait that seems to begin just before its span began with it.
- */
+/* Rows start at whole milliseconds: a wait that seems to begin just before its span began with
+ * it. */
 static int64_t within(const struct sf_span_place *place, int64_t start_ns)
 {
     int64_t span_ns = place->start_ns < INT64_MAX ? (int64_t)place->start_ns : INT64_MAX;
@@ -132,7 +132,7 @@ static bool add_claim(struct sf_time_samples *t, const struct sf_time_type *type
         t->n_estimated++;
         return true;
     }
-    /* The row's length is in whole milliseconds, its value is the wait itself. */
+    /* The row's length is in whole milliseconds; its value is the exact wait. */
     struct sf_ledger_sample s = {
         .thread = p->thread,
         .start_ns = is_wait ? within(&set->tree.places[span], p->start_ns) : p->start_ns,

@@ -1,14 +1,14 @@
-/* time_sieve.h - an even part of any number of traces, the same one whenever it is requested.
+/* time_sieve.h - selects an even sample of any number of traces, reproducibly.
  *
- * Time is cut into slices of one length, and of each a window is open that begins somewhere in
- * it, as a hash of the slice says, and goes round at its end. A trace that begins in a window
- * passes. Every level halves the windows: one moment in 2^level is open, over all of the time. The
- * caller raises the level when too many items pass, and drops those that no longer pass: the
- * collection ends at the lowest level that fits, in whatever order traces came.
+ * Time is divided into slices of equal length. Each slice has a window, which begins at a position
+ * given by a hash of the slice and wraps around at its end. A trace that begins in a window passes.
+ * Every level halves the windows: a fraction of 1 / 2^level of the time is open, evenly over the
+ * whole range. The caller raises the level when too many traces pass, and drops those that no
+ * longer pass: the result is the lowest level that fits, whatever the order of the traces.
  *
- * Windows, and not a hash of each trace's id: what began together lies together in the store, so
- * that reading a thousand requests of a million costs what a thousand cost. Callers that draw
- * conclusions must account for correlation between neighbours. */
+ * Windows are used instead of a hash of each trace id because traces that began together are stored
+ * together, so that reading a thousand requests of a million costs as much as reading a thousand.
+ * Callers that draw conclusions must account for the correlation between neighbours. */
 #pragma once
 #include "base/hash.h"
 

@@ -1,4 +1,4 @@
-/* trace_flame.c - a whole request as one flame graph, out of the store. */
+/* trace_flame.c - makes the flame graph of a whole trace from the store. */
 #include "join/trace_flame.h"
 
 #include <math.h>
@@ -42,11 +42,12 @@ static enum sf_err trace_flame_weigh(const struct sf_link_set *set, enum sf_trac
             *out = path.critical_ns;
         return err;
     }
-    *out = sf_span_tree_own_ns(&set->tree, req); /* a wait for a remote child is the child's time */
+    /* A wait for a remote child counts as the child's time. */
+    *out = sf_span_tree_own_ns(&set->tree, req);
     return *out ? SF_OK : sf_no_room(why, "the query");
 }
 
-struct sent { /* what samples represented before they were cut to fit */
+struct sent { /* values of samples before they were cut */
     int64_t all, sure;
 };
 
@@ -60,8 +61,9 @@ static bool trace_flame_count_spans(const struct sf_link_set *set, const struct 
         return false;
     for (uint32_t i = 0; i < a->n_claims; i++)
         has[a->claims[i].span] = true;
-    sf_claims_view_grades(a, has, &v->grades); /* every claim is of its own span: none is subtree */
-    /* Drawn by span: each by itself. */
+    /* Every claim counts for its own span: none is subtree. */
+    sf_claims_view_grades(a, has, &v->grades);
+    /* Drawn by span, without descendants. */
     if (!sf_known_claims_find(&set->tree, a, has, true, req, &known) ||
         !sf_known_level_of(set, &known, SF_NOBODY, req, &v->known))
         return false;

@@ -1,4 +1,4 @@
-/* trace_flame.h - a whole request as one flame graph, out of the store. */
+/* trace_flame.h - makes the flame graph of a whole trace from the store. */
 #pragma once
 #include "join/link_set.h"
 #include "model/answer/trace_flame.h"
@@ -9,10 +9,10 @@ enum sf_trace_flame_by {
     SF_TRACE_FLAME_CRITICAL /* each span's own time on the critical path */
 };
 
-/* "samples", "wall", "critical-path"; empty is samples. INPUT names the words there are. */
+/* "samples", "wall", "critical-path"; empty is samples. INPUT lists these words. */
 enum sf_err sf_trace_flame_parse(sf_str word, enum sf_trace_flame_by *out, struct sf_why *why);
 
-/* Lives in q->req. NOT_FOUND: no such trace or type. */
+/* The result is in q->req. NOT_FOUND: no such trace or type. */
 enum sf_err sf_trace_flame_make(struct sf_store *store, sf_trace_id trace, sf_str type,
                                 enum sf_trace_flame_by by, struct sf_query_ctx *q,
                                 struct sf_trace_flame_view *out, struct sf_why *why);

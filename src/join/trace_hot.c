@@ -1,4 +1,4 @@
-/* trace_hot.c - beside every span of a trace, the function its own samples are mostly in. */
+/* trace_hot.c - finds the hottest function of every span of a trace, by its own samples. */
 #include "join/trace_hot.h"
 
 #include "base/num.h"
@@ -9,19 +9,20 @@
 #include "link/hottest.h"
 #include "link/trust.h"
 
-struct sent { /* of a span's samples, before they are cut to fit */
+struct sent { /* of a span's samples, before they are cut */
     int64_t own, estimated;
-    int64_t below; /* of a local root: of all spans of its tree */
+    int64_t below; /* for a local root: sum over all spans of its tree */
 };
 
 struct hots {
-    const struct sf_hot *own;   /* by span: of its own samples */
-    const struct sf_hot *below; /* by local root: of all spans of its tree */
-    const struct sent *sent;    /* by span: how many samples these are */
-    const uint32_t *within;     /* by span: what has its estimated samples, or SF_NOBODY */
+    const struct sf_hot *own;   /* by span: over its own samples */
+    const struct sf_hot *below; /* by local root: over all spans of its tree */
+    const struct sent *sent;    /* by span: number of samples */
+    /* By span: the local root that has its estimated samples, or SF_NOBODY. */
+    const uint32_t *within;
 };
 
-/* The same claims as those of the local roots, which are known to have what their trees share. */
+/* Copies the claims to the local roots, which certainly have what the spans of their tree share. */
 static bool lift(const struct sf_link_set *set, const struct sf_attribution *a,
                  struct sf_arena *req, struct sf_attribution *out, uint32_t *within)
 {
@@ -38,7 +39,8 @@ static bool lift(const struct sf_link_set *set, const struct sf_attribution *a,
         claims[i].span = set->tree.places[c->span].local_root;
         claims[i].is_known = true;
         if (!c->is_known)
-            within[c->span] = within[c->within] = c->within; /* which need not have a part itself */
+            /* Also for the root, which may have no claim itself. */
+            within[c->span] = within[c->within] = c->within;
     }
     *out = *a;
     out->claims = claims;
@@ -94,14 +96,14 @@ static void trace_hot_give(const struct sf_link_set *set, const struct hots *hot
     row->known_id = within == SF_NOBODY ? 0 : set->spans[within].span_id;
     row->is_hot_below = hot->n_samples == 0 && within == span;
     if (row->is_hot_below)
-        hot = &hots->below[span]; /* of it alone nothing is known */
+        hot = &hots->below[span]; /* for the span alone nothing is certain */
     row->n_samples = hot->n_samples;
     row->estimated_taken = sf_claims_view_samples(set, hots->sent[span].estimated,
                                                   row->n_estimated);
     int64_t sent = row->is_hot_below ? hots->sent[span].below : hots->sent[span].own;
     double taken = row->taken = sf_claims_view_samples(set, sent, hot->n_samples);
     if (hot->n_samples == 0 || sf_claims_view_is_few(set, taken))
-        return; /* how many there are is all that is known */
+        return; /* too few samples: only their number is reported */
     row->hot = hot->function;
     row->hot_file = hot->file;
     row->hot_line = hot->line;
@@ -119,7 +121,7 @@ enum sf_err sf_trace_hot_find(struct sf_store *store, const struct sf_trace *tra
 {
     struct sf_link_want want = {.type = type, .whole = trace};
     struct sf_link_set *set = sf_arena_new(q->req, sizeof(*set));
-    /* A new list: the existing one belongs to its creator. */
+    /* A new list: the existing one must not be changed. */
     struct sf_trace_row *with = sf_arena_new_n(q->req, rows->n_rows + 1u, sizeof(*with));
     struct hots hots = {0};
     enum sf_err err = set && with ? sf_link_set_load(store, rows->trace_id, &want, q, set, why)
@@ -130,7 +132,7 @@ enum sf_err sf_trace_hot_find(struct sf_store *store, const struct sf_trace *tra
         err = trace_hot_find(set, q->req, &hots, why);
     if (!err && hots.below && !sf_batch_tree_type_print(&set->type, q->req, &rows->hot_type))
         err = sf_no_room(why, "the query");
-    if (err == SF_ERR_LIMIT) { /* the trace itself is more than nothing */
+    if (err == SF_ERR_LIMIT) { /* answer with the trace, without hot functions */
         rows->hot_type = SF_STR_NONE;
         rows->note = SF_STR("the functions of its spans are left out: their samples do not fit a "
                             "query's memory (limits.query_memory)");

@@ -5,7 +5,7 @@
 
 #include "base/time_unit.h"
 
-#define AROUND_NS (900 * SF_NS_PER_S) /* profiles come in pieces of minutes, and late */
+#define AROUND_NS (900 * SF_NS_PER_S) /* profiles cover minutes, and arrive late */
 
 static int order_service(const void *service, const void *series)
 {
@@ -67,7 +67,7 @@ enum sf_err sf_trace_profile_ids_add(struct sf_store *store, struct sf_query_ctx
     if (b->n_spans == 0)
         return SF_OK;
     enum sf_err err = store->ops->prof_list(store, &ask, q, &list, why);
-    q->is_exact = is_exact; /* of the spans */
+    q->is_exact = is_exact; /* the answer's exactness is that of the spans */
     if (err || list.n == 0)
         return err == SF_ERR_LIMIT ? SF_OK : err;
     const bool *has = find_services(&list, b, q->req);

@@ -10,7 +10,7 @@ struct layout {
     const struct sf_span_tree *tree;
     uint32_t n_spans;
     const uint32_t *parents;
-    uint32_t *children, *first_child; /* run n_spans holds the roots */
+    uint32_t *children, *first_child; /* entry n_spans has the roots */
     struct sf_arena *req;
 };
 
@@ -47,7 +47,7 @@ static bool sort_children(struct layout *l)
     return true;
 }
 
-/* Depth first without recursion: a trace may be one chain of a million spans. */
+/* Depth first without recursion: a trace may be a chain of a million spans. */
 static bool trace_rows_lay_out(struct layout *l, struct sf_trace_row *rows, uint32_t *row_of)
 {
     struct {
@@ -75,7 +75,7 @@ static bool trace_rows_lay_out(struct layout *l, struct sf_trace_row *rows, uint
     }
 }
 
-/* The segments of the path are in order of time; here those of each row go side by side. */
+/* Sorts the segments of the path, which are in time order, by row. */
 static bool give_segments(const struct sf_critical_path *path, uint32_t n_spans,
                           const uint32_t *row_of, struct sf_trace_row *rows, struct sf_arena *req)
 {

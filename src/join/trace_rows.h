@@ -1,4 +1,4 @@
-/* trace_rows.h - a trace laid out as a waterfall draws it, with its critical path. */
+/* trace_rows.h - the rows of a trace's waterfall, with its critical path. */
 #pragma once
 #include "exec/traces.h"
 #include "model/answer/trace_rows.h"

@@ -1,4 +1,4 @@
-/* trace_time.c - a whole request as one graph of time. */
+/* trace_time.c - one graph of all the time of a trace. */
 #include "join/trace_time.h"
 
 #include "join/explain_times.h"
@@ -11,7 +11,7 @@ static bool trace_time_is_own(int part)
     return part != SF_PART_CHILD && part != SF_PART_REMOTE;
 }
 
-/* The code of one part: each cost has its share, the rest no stack. */
+/* Adds the code of one part: each cost gets its share; the rest has no stack. */
 static void fill_part(struct sf_time_tree *t, const struct sf_explain_times *times,
                       const struct sf_span_times *s, uint32_t bar, enum sf_ledger_part part,
                       int64_t ns)
