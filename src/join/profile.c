@@ -102,7 +102,7 @@ static enum sf_err type_id(const struct sf_profile_type *type, struct sf_arena *
     return err;
 }
 
-/* The query without time range and without ids. */
+/* The query without ids; if it had ids, also without its time range. */
 static struct sf_prof_query without_ids(const struct sf_prof_query *query)
 {
     struct sf_prof_query every = *query;

@@ -1,6 +1,6 @@
-/* attribution.c - which sample belongs to which span, and how surely. Each sample is handled by the
- * first rule that applies: its span id, its thread, its moment, or the window of its profile. A
- * claim is a part of a sample's value for one span; parts of one sample sum to its value. */
+/* attribution.c - attributes samples to spans. Each sample is handled by the first rule that
+ * applies: its span id, its thread, its time, or the window of its profile. A claim is a part of a
+ * sample's value for one span; the parts of one sample sum up to its value. */
 #include "link/attribution.h"
 #include "base/list.h"
 
@@ -10,9 +10,10 @@
 #include "base/account.h"
 #include "link/share_cut.h"
 
-enum { MAX_STEPS = 256 }; /* of a tree in one millisecond: later ones are left out of the split */
+/* Most changes within a tree in one millisecond: later ones are ignored. */
+enum { MAX_STEPS = 256 };
 
-struct part { /* of a sample with a time: a span that may have it, and for how long it ran then */
+struct part { /* a span that may have the sample, and how long it ran in the sample's time */
     uint32_t span;
     bool is_only;
     uint64_t ns;
@@ -21,7 +22,8 @@ struct part { /* of a sample with a time: a span that may have it, and for how l
 struct weighed { /* spans that may have a sample */
     double sum;
     uint32_t n, last;
-    uint32_t within; /* that has them all: itself, or their root; SF_NOBODY: there are several */
+    uint32_t within; /* the span that has all of them below it: itself, or their root; SF_NOBODY:
+                        several trees */
 };
 
 struct work {
@@ -31,15 +33,15 @@ struct work {
     struct sf_arena *req;
     struct sf_claim *claims;
     uint32_t n_claims, cap_claims;
-    struct part *parts; /* of the sample at hand */
+    struct part *parts; /* of the current sample */
     uint32_t n_parts, cap_parts;
     uint64_t *exact; /* sorted processes that tag every span */
     uint32_t n_exact;
     struct sf_attribution sums;
-    double *weights; /* by span: of the profile that was weighed last */
+    double *weights; /* by span: weight in the last profile */
     struct sf_local_run weighed;
     uint64_t weighed_from_ns, weighed_to_ns;
-    struct weighed all; /* its spans, for samples that name no trace; `has_all`: found already */
+    struct weighed all; /* candidates for samples that name no trace; `has_all`: already computed */
     bool has_all;
     bool is_full;
 };
@@ -57,7 +59,7 @@ static bool has_u64(const uint64_t *list, uint32_t n, uint64_t v)
     return n > 0 && bsearch(&v, list, n, sizeof(*list), attribution_order_u64) != NULL;
 }
 
-/* Processes are few and samples many: a process is searched for before it is added. */
+/* Processes are few and samples many: look a process up before adding it. */
 static bool attribution_find_exact(struct work *w)
 {
     uint32_t n_processes = 1 + w->in->n_exact;
@@ -126,14 +128,15 @@ static void attribution_leave(struct work *w, const struct sf_link_sample *s,
 
 /* ---- samples with a time ---- */
 
-/* A sample represents a length of time; its middle decides where it belongs. */
+/* A sample covers a length of time; its middle decides where it belongs. */
 static uint64_t moment_of(const struct sf_link_sample *s)
 {
     int64_t half = s->length_ns > 0 ? s->length_ns / 2 : 0;
     return s->start_ns < 0 ? 0 : (uint64_t)s->start_ns + (uint64_t)half;
 }
 
-/* Did the span run while the sample was taken? A sample with a length (a wait) has to touch it. */
+/* Did the span run while the sample was taken? A sample with a length (a wait) has to overlap
+ * it. */
 static bool attribution_is_inside(const struct work *w, const struct sf_link_sample *s,
                                   uint32_t span)
 {
@@ -162,7 +165,7 @@ static void attribution_add_part(struct work *w, uint32_t first, const struct sf
         w->is_full = true;
 }
 
-/* What the tree worked on at the sample's moment, or in what it may be. */
+/* Adds the deepest spans of the tree at the sample's time, or in each part of its millisecond. */
 static void attribution_add_parts(struct work *w, const struct sf_link_sample *s, uint32_t tree,
                                   bool is_thread_only)
 {
@@ -177,7 +180,7 @@ static void attribution_add_parts(struct work *w, const struct sf_link_sample *s
     }
 }
 
-/* Each gets its part. Several are known of their root, when they have one. */
+/* Gives each candidate its part. If there are several, only their common root is certain. */
 static void claim_parts(struct work *w, uint32_t i, enum sf_grade grade)
 {
     struct sf_share_cut c = {w->in->samples[i].value, 0, 0};
@@ -209,7 +212,8 @@ static void claim_in_tree(struct work *w, uint32_t i, uint32_t tagged)
     }
     if (w->n_parts > 0)
         claim_parts(w, i, SF_GRADE_INHERITED);
-    else /* The root runs, and no span of the tree is on the sample's thread: work for the root. */
+    else /* The root runs, and no span of the tree is on the sample's thread: attribute it to the
+            root. */
         attribution_claim(w, i, tagged, SF_GRADE_INHERITED, tagged);
     attribution_count(w, s, SF_GRADE_INHERITED);
 }
@@ -219,7 +223,7 @@ static bool is_candidate(const struct sf_local_tree *tree, const struct sf_link_
     return sf_trace_id_is_zero(s->trace_id) || sf_trace_id_eq(tree->trace_id, s->trace_id);
 }
 
-/* Trees are by start: none from here on had begun. */
+/* Index of the first tree that began later; trees are sorted by start. */
 static uint32_t first_later(const struct sf_local_index *x, struct sf_local_run run, uint64_t at_ns)
 {
     while (run.from < run.to) {
@@ -232,8 +236,8 @@ static uint32_t first_later(const struct sf_local_index *x, struct sf_local_run 
     return run.to;
 }
 
-/* What each tree was working on. A span known to be on the sample's own thread outbids those of
- * which that is not known. */
+/* Finds the deepest span of each tree at that time. A span known to be on the sample's thread takes
+ * precedence over spans whose thread is unknown. */
 static void find_active(struct work *w, const struct sf_link_sample *s, struct sf_local_run run,
                         bool is_thread_only)
 {
@@ -245,7 +249,7 @@ static void find_active(struct work *w, const struct sf_link_sample *s, struct s
             attribution_add_parts(w, s, k, is_thread_only);
 }
 
-/* `is_sure`: the trace it names counts. */
+/* `is_sure`: the sample's trace id is used. */
 static void claim_by_time(struct work *w, uint32_t i, struct sf_local_run run, bool is_sure)
 {
     const struct sf_link_sample *s = &w->in->samples[i];
@@ -266,7 +270,7 @@ static void claim_by_time(struct work *w, uint32_t i, struct sf_local_run run, b
     attribution_count(w, s, grade);
 }
 
-/* What its thread did is known where one request had spans on it. */
+/* The sample is attributed by thread if spans of exactly one request were on it. */
 static void claim_by_thread(struct work *w, uint32_t i, struct sf_local_run run)
 {
     const struct sf_link_sample *s = &w->in->samples[i];
@@ -284,7 +288,8 @@ static void claim_by_thread(struct work *w, uint32_t i, struct sf_local_run run)
 
 /* ---- samples that do not ---- */
 
-/* The span's time in [from, to) outside all children of its process. Children are by start. */
+/* The span's time in [from, to) outside all children in its process. Children are sorted by
+ * start. */
 static double self_within(const struct sf_span_tree *t, uint32_t span, uint64_t from_ns,
                           uint64_t to_ns)
 {
@@ -304,7 +309,7 @@ static double self_within(const struct sf_span_tree *t, uint32_t span, uint64_t 
     return first_ns < last_ns ? (double)(last_ns - first_ns - covered_ns) : 0;
 }
 
-/* Stacks of one profile follow each other: what spans weigh in it is found once. */
+/* Stacks of one profile are adjacent: the weights of spans in it are computed once. */
 static bool weigh_window(struct work *w, const struct sf_link_sample *s, struct sf_local_run run)
 {
     uint64_t from_ns = s->start_ns < 0 ? 0 : (uint64_t)s->start_ns;
@@ -330,7 +335,7 @@ static bool weigh_window(struct work *w, const struct sf_link_sample *s, struct 
     return !w->is_full;
 }
 
-/* What of the span's own time can have gone into a sample. */
+/* How much of the span's own time the sample can represent. */
 static double attribution_weight_of(const struct work *w, uint32_t span, bool is_windowed)
 {
     return is_windowed ? w->weights[span] : (double)w->t->places[span].self_ns;
@@ -392,7 +397,7 @@ static void claim_by_self(struct work *w, uint32_t i, struct sf_local_run run, u
     bool has_id = is_sure && (tagged != SF_NOBODY || !sf_trace_id_is_zero(s->trace_id));
     if (!has_id && !weigh_window(w, s, run))
         return;
-    /* The same for all stacks of a profile: else it costs stacks times spans. */
+    /* The same for all stacks of a profile: otherwise the cost is stacks times spans. */
     bool is_same = !has_id && w->has_all && sf_trace_id_is_zero(s->trace_id);
     struct weighed all = is_same ? w->all : weigh_run(w, s, run, !has_id);
     if (!has_id && sf_trace_id_is_zero(s->trace_id)) {
@@ -408,7 +413,7 @@ static void claim_by_self(struct work *w, uint32_t i, struct sf_local_run run, u
                           : is_one && !s->is_split ? SF_GRADE_INHERITED
                                                    : SF_GRADE_SHARED;
     if (tagged != SF_NOBODY)
-        all.within = tagged; /* that is what it says */
+        all.within = tagged; /* the id names this span */
     if (all.n == 0)
         attribution_claim(w, i, tagged, grade, all.within);
     else
@@ -439,7 +444,7 @@ static void take_tagged(struct work *w, uint32_t i, uint32_t span)
     claim_by_self(w, i, (struct sf_local_run){tree, tree + 1}, span, true);
 }
 
-/* Does one of the requests it may be of know its thread? */
+/* Does one of the candidate requests have a span on its thread? */
 static bool is_tied(const struct work *w, const struct sf_link_sample *s, struct sf_local_run run)
 {
     for (uint32_t k = run.from; s->thread != 0 && k < run.to; k++) {

@@ -1,43 +1,46 @@
-/* attribution.h - which sample belongs to which span, and how surely.
+/* attribution.h - attributes samples to spans, with a grade of certainty.
  *
- * Samples of the processes and times of some spans go in, claims come out: "this much of that
- * sample is this span's". A sample that names a span is claimed whole, by one span or shared among
- * several; nothing is lost between siblings and nothing counted twice. The rules, by what a sample
- * says of itself:
+ * Input: samples of the processes and times of some spans. Output: claims ("this much of that
+ * sample belongs to this span"). A sample that names a span is claimed completely, by one span or
+ * shared among several; nothing is lost between siblings and nothing counted twice. The rules, by
+ * what a sample carries:
  *
  *   a span's id, from a process that tags every span,     that span                       exact
  *   or of a span without children in its process
  *   a local root's id and a time                          the deepest span of the tree    inherited
- *                                                         at that moment, be it the root
+ *                                                         at that time, or the root
  *   a local root's id, no time                            all spans of the tree, by       shared
  *                                                         self time
- *   a trace's id alone                                    the trees of that trace in inherited,
+ *   only a trace's id                                     the trees of that trace in inherited,
  *                                                         that process, likewise          shared
- *   nothing but process and time                          what the process worked on at   window
- *                                                         that moment, in equal parts
- *   the same, from a process that loses ids while a     the deepest span on its thread, when window
- *   request runs                                        one request had one there; else nobody's
- *   nothing but the process: a profile from t to u        its spans, by self time in      window
+ *   only process and time                                 the deepest spans of the        window
+ *                                                         process at that time, in equal
+ *                                                         parts
+ *   the same, from a process that loses ids while a       the deepest span on its thread  window
+ *   request runs                                          if only one request had one
+ *                                                         there; otherwise no span
+ *   only the process: a profile from t to u               its spans, by self time in      window
  *                                                         [t, u)
  *
- * A file uploaded for a request may hold all threads of its process. What its threads did is the
- * request's where a span of the request, or the file itself, ties the thread to it; the rest is
- * what the process did meanwhile: window.
+ * A file uploaded for a request may contain all threads of its process. Samples of a thread belong
+ * to the request if a span of the request, or the file itself, ties the thread to it; the others
+ * are treated as samples of the process: window.
  *
- * Where the time was cut to whole milliseconds, a sample is split among the spans that ran in its
- * millisecond, by how long each did.
+ * If the time is known only to a millisecond, a sample is divided among the spans that ran in its
+ * millisecond, by how long each ran.
  *
- * A sample with a time that names a span belongs to it only while the span ran: what a thread does
- * after the span has ended, with the id still set, belongs to no span.
+ * A sample with a time and a span id belongs to the span only while the span ran: what a thread
+ * does after the span has ended, with the id still set, belongs to no span.
  *
- * What is known and what is an estimate: a claim of a single candidate is known when an id led to
- * it, or a moment at which nothing else ran. What spans of one tree share is known of the span that
- * has all of them below it (for an SDK that tags local roots: the root), not of any by itself. What
- * spans of several trees share, and what a profile without ids and times covers, is known of none.
+ * Certain claims and estimates: a claim of a single candidate is certain if an id led to it, or a
+ * time at which nothing else ran. What spans of one tree share is certain for the span that has all
+ * of them below it (for an SDK that tags local roots: the root), not for any of them alone. What
+ * spans of several trees share, and what a profile without ids and times covers, is certain for
+ * none.
  *
- * A process tags every span when one of its samples names a span below a local root, or the caller
- * knows; until then a local root's id is taken for "this request", and such a sample is never
- * better than inherited, not even for the root. */
+ * A process tags every span if one of its samples names a span below a local root, or the caller
+ * says so; until then a local root's id means "this request", and such a sample is at best
+ * inherited, even for the root. */
 #pragma once
 #include "link/local_index.h"
 
@@ -63,25 +66,26 @@ struct sf_link_sample {
     sf_span_id span_id;   /* 0: not given */
     uint64_t process, thread;
     int64_t start_ns, length_ns; /* without a time of its own: what its profile covers */
-    uint64_t blur_ns;            /* its time was cut: it began less than this later; 0: exact */
+    uint64_t blur_ns; /* its time was truncated: it began less than this later; 0: exact */
     int64_t value;
     uint32_t node;   /* the stack, in the caller's tree */
-    uint32_t series; /* as the caller numbers them */
+    uint32_t series; /* number assigned by the caller */
     uint8_t state;   /* enum sf_sample_state */
     bool has_time;
-    bool is_by_thread; /* names no span where others do: only a span on its thread can have it */
-    bool is_lent;      /* its ids are those of an upload that holds a whole process */
-    bool is_split;     /* a part of one that may be of several processes */
+    bool is_by_thread; /* has no span id, although others of its process have: only a span on its
+                          thread can have it */
+    bool is_lent;      /* its ids are those of an upload that covers a whole process */
+    bool is_split;     /* a part of a sample that may belong to several processes */
 };
 
 struct sf_claim {
     uint32_t sample, span;
     int64_t value;
-    uint32_t within; /* the span that, with those below it, is known to have all of the sample:
+    uint32_t within; /* the span that, with its descendants, certainly has all of the sample:
                         itself, or its local root; SF_NOBODY: none, the claim is an estimate */
     uint8_t grade;
     bool is_whole; /* the span was the only candidate */
-    bool is_known; /* the span itself is known to have all of it */
+    bool is_known; /* the span itself certainly has all of it */
 };
 
 struct sf_attribution {
@@ -98,11 +102,12 @@ struct sf_attribution_input {
     const bool *is_wanted;           /* per span: keep its claims; NULL: keep all */
     const uint64_t *exact_processes; /* sorted: known to tag every span */
     uint32_t n_exact;
-    uint64_t slack_ns; /* clocks of sampler and tracer, and rows' times, are apart by up to this */
+    uint64_t slack_ns; /* largest difference between the clocks of profiler and tracer, including
+                          rounding */
 };
 
-/* Is the sample known to belong to these spans? `is_in` holds with a span all that is below it in
- * its process, unless they are meant by themselves (`is_self`). */
+/* Does the sample certainly belong to these spans? `is_in` includes with each span all its
+ * descendants in its process, unless `is_self`. */
 static inline bool sf_claim_is_known_in(const struct sf_claim *c, const bool *is_in, bool is_self)
 {
     return c->is_known || (!is_self && c->within != SF_NOBODY && is_in[c->within]);

@@ -1,4 +1,4 @@
-/* claims_by_span.c - the claims of an attribution, span by span: counted, then placed. */
+/* claims_by_span.c - groups the claims of an attribution by span, with a counting sort. */
 #include "link/claims_by_span.h"
 
 bool sf_claims_by_span_make(const struct sf_attribution *a, uint32_t n_spans, struct sf_arena *req,
@@ -14,7 +14,8 @@ bool sf_claims_by_span_make(const struct sf_attribution *a, uint32_t n_spans, st
         first[i + 1] += first[i];
     for (uint32_t i = 0; i < a->n_claims; i++)
         claims[first[a->claims[i].span]++] = i;
-    for (uint32_t i = n_spans; i > 0; i--) /* placing moved every start to its end */
+    /* The sort moved every start to its end: move them back. */
+    for (uint32_t i = n_spans; i > 0; i--)
         first[i] = first[i - 1];
     first[0] = 0;
     *out = (struct sf_claims_by_span){claims, first};

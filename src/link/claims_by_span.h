@@ -1,8 +1,8 @@
-/* claims_by_span.h - the claims of an attribution, span by span. */
+/* claims_by_span.h - groups the claims of an attribution by span. */
 #pragma once
 #include "link/attribution.h"
 
-struct sf_claims_by_span { /* run i, places of claims: claims[first[i] .. first[i + 1]) */
+struct sf_claims_by_span { /* indexes of the claims of span i: claims[first[i] .. first[i + 1]) */
     const uint32_t *claims;
     const uint32_t *first;
 };

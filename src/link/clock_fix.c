@@ -1,8 +1,9 @@
-/* clock_fix.c - the spans of a trace on one clock.
+/* clock_fix.c - puts the spans of a trace on one clock.
  *
- * Calls are sorted by their two processes, so that those of a pair are one run; the ranges a run
- * allows are cut with each other. Then spans are gone through from the roots down: a process gets
- * its shift when it is first reached, and a call that still does not fit is moved by itself. */
+ * Calls are sorted by their two processes, so that those of a pair are adjacent; the ranges of
+ * clock differences that they allow are intersected. Then spans are visited from the roots down: a
+ * process gets its shift when it is first reached, and a call that still does not fit is moved
+ * separately. */
 #include "link/clock_fix.h"
 
 #include <stdlib.h>
@@ -12,8 +13,8 @@
 struct call {
     uint64_t low, high; /* processes, the smaller one first */
     uint32_t child;
-    bool is_down;            /* the child is the higher one */
-    struct sf_clock_range r; /* what the higher one's clock may be ahead */
+    bool is_down;            /* the child is in the higher one */
+    struct sf_clock_range r; /* how much the higher one's clock may be ahead */
 };
 
 struct clock { /* of a process */
@@ -27,9 +28,9 @@ struct work {
     struct sf_arena *req;
     struct call *calls;
     uint32_t n_calls;
-    int64_t *offsets_ns; /* by span: what its process is ahead of its parent's */
+    int64_t *offsets_ns; /* by span: how much its process is ahead of its parent's */
     struct sf_clock_offset *pairs;
-    uint32_t *pair_of; /* by span: pair + 1; 0: its clocks agree */
+    uint32_t *pair_of; /* by span: pair + 1; 0: the clocks agree */
     uint32_t n_pairs;
     struct clock *clocks;
     uint32_t n_clocks;
@@ -43,7 +44,7 @@ static bool is_call(const struct sf_span_tree *t, uint32_t span)
     return parent != SF_NOBODY && !sf_span_tree_is_local(t, span, parent);
 }
 
-/* Most traces have no contradiction: they cost one examine each call. */
+/* Most traces have no contradiction: one check per call is enough. */
 static bool clock_fix_is_clean(struct work *w)
 {
     bool is_clean = true;
@@ -108,7 +109,7 @@ static struct sf_clock_range clock_fix_cut(struct sf_clock_range a, struct sf_cl
                                    a.high_ns < b.high_ns ? a.high_ns : b.high_ns};
 }
 
-/* Calls in both directions may leave either end open. */
+/* Calls in both directions may leave either end unbounded. */
 static int64_t clock_fix_guess(struct sf_clock_range r, int64_t *slack_ns)
 {
     if (r.high_ns < -SF_CLOCK_FROM_ANY)
@@ -142,7 +143,7 @@ static void judge_pairs(struct work *w)
 {
     for (uint32_t i = 0, end; i < w->n_calls; i = end) {
         end = i + 1;
-        /* Where a process is not known each call is of its own. */
+        /* If a process is unknown, each call is a pair of its own. */
         while (end < w->n_calls && w->calls[i].low != 0 && w->calls[end].low == w->calls[i].low &&
                w->calls[end].high == w->calls[i].high)
             end++;
@@ -180,7 +181,7 @@ static struct clock *clock_of(struct work *w, uint32_t span)
 static void clock_fix_note_alone(struct work *w, uint32_t span, int64_t offset_ns)
 {
     struct sf_clock_offset *pair;
-    if (w->pair_of[span] == 0) { /* its two clocks agree, but not with how others moved them */
+    if (w->pair_of[span] == 0) { /* its two clocks agree, but not with the shifts of other pairs */
         w->pair_of[span] = ++w->n_pairs;
         w->pairs[w->n_pairs - 1] = (struct sf_clock_offset){
             .parent = w->t->places[span].parent, .child = span, .slack_ns = SF_SLACK_UNKNOWN};
@@ -192,7 +193,7 @@ static void clock_fix_note_alone(struct work *w, uint32_t span, int64_t offset_n
     pair->n_calls++;
 }
 
-/* Chains of absurd times must not wrap. */
+/* Sums over chains of absurd times must not overflow. */
 static int64_t bounded(int64_t shift_ns)
 {
     const int64_t most_ns = INT64_MAX / 4;

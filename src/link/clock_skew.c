@@ -1,8 +1,8 @@
-/* clock_skew.c - clocks of two hosts that contradict each other. */
+/* clock_skew.c - finds contradictions between the clocks of two hosts. */
 #include "link/clock_skew.h"
 
-/* Only calls that wait: a message or asynchronous work may outlive its sender, and so may the work
- * of a caller that failed and gave up. */
+/* Is the child a synchronous call? A message or asynchronous work may outlive its sender, and so
+ * may the work of a caller that failed and gave up. */
 static bool is_waited_for(const struct sf_span *parent, const struct sf_span *child)
 {
     return parent->kind != SF_KIND_PRODUCER && child->kind != SF_KIND_CONSUMER &&
@@ -10,7 +10,7 @@ static bool is_waited_for(const struct sf_span *parent, const struct sf_span *ch
            parent->status != SF_STATUS_ERROR;
 }
 
-/* Small enough that sums of several never wrap. */
+/* Limited, so that sums of several never overflow. */
 static int64_t difference(uint64_t a, uint64_t b)
 {
     uint64_t size = a > b ? a - b : b - a;
@@ -23,7 +23,8 @@ struct sf_clock_range sf_clock_skew_range_of(const struct sf_span_tree *t, uint3
     const struct sf_span_place *c = &t->places[child], *p = &t->places[c->parent];
     struct sf_clock_range r = {difference(c->end_ns, p->end_ns),
                                difference(c->start_ns, p->start_ns)};
-    /* Longer than its parent it fits with no clock: then it continued alone. */
+    /* If the child is longer than its parent, no clock difference makes it fit: it continued
+     * alone. */
     if (r.low_ns > r.high_ns || !is_waited_for(&t->spans[c->parent], &t->spans[child]))
         r.low_ns = SF_CLOCK_FROM_ANY;
     return r;

@@ -1,16 +1,16 @@
-/* clock_skew.h - clocks of two hosts that contradict each other, seen from the spans of a trace.
+/* clock_skew.h - finds contradictions between the clocks of two hosts, from the spans of a trace.
  *
- * A call's server span lies inside its client span. Where it does not, and is short enough to, the
- * two clocks differ: by how much is known to within the space the server span has in the client's.
- * The middle of that is the estimate, as of network time protocols. What outlives its parent
- * rightly (messages, work that continues, servers whose client gave up) still does not begin before
- * it: of those only the least difference is known. */
+ * The server span of a call lies inside its client span. If it does not, although it is short
+ * enough, the two clocks differ: by how much is known up to the time by which the client span is
+ * longer. The middle of that range is the estimate, as in network time protocols. Spans that may
+ * outlive their parent (messages, asynchronous work, servers whose client gave up) still do not
+ * begin before it: for those only the smallest possible difference is known. */
 #pragma once
 #include "link/span_tree.h"
 
 #define SF_SLACK_UNKNOWN (-1)
 
-/* What the child's clock may be ahead of the parent's, both ends included. */
+/* How much the child's clock may be ahead of the parent's, both ends included. */
 struct sf_clock_range {
     int64_t low_ns, high_ns;
 };
@@ -18,11 +18,11 @@ struct sf_clock_range {
 
 struct sf_clock_skew {
     uint32_t parent, child; /* spans of the call, in different processes */
-    int64_t offset_ns;      /* what the child's clock is ahead of the parent's */
-    int64_t slack_ns;       /* right to within this, plus or minus; or SF_SLACK_UNKNOWN */
+    int64_t offset_ns;      /* how much the child's clock is ahead of the parent's */
+    int64_t slack_ns;       /* uncertainty, plus or minus; or SF_SLACK_UNKNOWN */
 };
 
-/* Of a span and its parent in another process. */
+/* For a span and its parent in another process. */
 struct sf_clock_range sf_clock_skew_range_of(const struct sf_span_tree *t, uint32_t child);
 /* The best guess in a range that is not empty. `slack_ns` as above. */
 int64_t sf_clock_skew_range_guess(struct sf_clock_range r, int64_t *slack_ns);
@@ -31,8 +31,8 @@ static inline bool sf_clock_range_has(struct sf_clock_range r, int64_t offset_ns
     return r.low_ns <= offset_ns && offset_ns <= r.high_ns;
 }
 
-/* The contradictions among the spans, in their order. In `req`; `out_calls` says how many calls
- * between processes were examined. LIMIT: it is full. */
+/* Finds the contradictions among the spans, in their order. In `req`; `out_calls`: number of calls
+ * between processes that were examined. LIMIT: it is full. */
 enum sf_err sf_clock_skew_find(const struct sf_span_tree *t, struct sf_arena *req,
                                const struct sf_clock_skew **out, uint32_t *out_n,
                                uint32_t *out_calls, struct sf_why *why);

@@ -1,27 +1,28 @@
-/* cohort.c - two sets of spans compared, frame by frame, per request.
+/* cohort.c - compares two sets of spans, frame by frame, per request.
  *
- * For frame f, d = mean of the right - mean of the left is a sum over clusters: cluster c moves it
- * by p(c) = (T - m n) / N of the right less the same of the left, where T is what its n spans of
- * that side spent, m the mean and N the number of all of them. These add up to 0, and their spread
- * is the standard error s of d, with what spans of a cluster have in common in it. A round draws as
- * many clusters as there are, with replacement, and looks how far the largest of |sum p*| / s* over
- * all frames goes; the 95th of 100 rounds is c, and d is called different when |d| > c s.
+ * For frame f, d = mean of the right - mean of the left is a sum over clusters: cluster c
+ * contributes p(c) = (T - m n) / N of the right minus the same of the left, where T is the cost of
+ * its n spans of that side, m the mean and N the number of all spans of the side. The contributions
+ * add up to 0, and their spread gives the standard error s of d, which includes the correlation
+ * within clusters. A bootstrap round draws as many clusters as there are, with replacement, and
+ * records the largest |sum p*| / s* over all frames; the 95th of 100 rounds is c, and d is
+ * significant if |d| > c s.
  *
- * A few dozen clusters know s to a sixth, and the bound must pay for that in every frame. So s is
- * made steadier by what the frames have in common (link/moderate.h): how much wider clusters make
- * it than spans on their own would. Where spans are independent this finds about what a test over
- * all spans would find; where they come in bursts, s is that of clusters. In a round the same is
- * done with what was drawn, and |sum p*| is scaled from what clusters vary by to s.
+ * With a few dozen clusters, s has an error of a sixth, which widens the bound for every frame. So
+ * s is stabilized by what the frames have in common (link/moderate.h): the ratio of the variance
+ * between clusters to that of independent spans. If spans are independent, this finds about as much
+ * as a test over all spans would; if they come in bursts, s is that of clusters. In a round the
+ * same is done with what was drawn, and |sum p*| is scaled from the spread of clusters to s.
  *
- * A cluster cuts bursts at its ends, so that clusters are less alike inside than bursts are. Pairs
- * of neighbours cut half as many: what they show more of is what is still missing, and is added
+ * Clusters split bursts at their ends, so that they underestimate the correlation. Pairs of
+ * neighbouring clusters split half as many bursts: the difference between both estimates is added
  * once more, for all frames together.
  *
- * A side of few spans may have none of what one in fifty does, and would be sure of it. So s is
- * never less than if both sides varied alike, as they do where they are the same. (With as many
- * spans on both sides these are equal.) Means of few, skewed values make t too large too often:
- * frames need a support to be judged, and only those are in the tables that a round goes through.
- */
+ * A side with few spans may by chance have none of what one request in fifty does, and its variance
+ * would be 0. So s is at least what it would be if both sides had the same variance, as under the
+ * null hypothesis. (With equally many spans on both sides these are equal.) Means of few, skewed
+ * values make t too large too often: frames need a minimum support to be tested, and only those are
+ * in the tables of a round. */
 #include "link/cohort.h"
 
 #include <math.h>
@@ -34,18 +35,20 @@
 #include "link/moderate.h"
 #include "model/profile.h"
 
-#define Z80      0.8416 /* four of five draws of a normal distribution are below it */
-#define MOST_CUT 3.0    /* more would be trends, which no cluster can know */
-/* Of the part of a variance that is due to bursts: how many there were is known only roughly. Found
- * with tests/calibration: without it sides that follow each other raise too many alarms. */
+#define Z80      0.8416 /* 80 % quantile of the normal distribution */
+#define MOST_CUT 3.0    /* more would be a trend, which clusters cannot detect */
+/* Added to the part of a variance that is due to bursts, since the number of bursts is known only
+ * roughly. Calibrated with tests/calibration: without it, sides that follow each other in time give
+ * too many false alarms. */
 #define ALLOWANCE 0.3
-/* Independent spans show a little less or more by chance, and only the more counts: so much of it,
- * as a logarithm, is taken for chance where many functions say it. */
+/* Independent spans show a little less or more by chance, and only more counts: this much, as a
+ * logarithm, is attributed to chance if there are many functions. */
 #define DEAD_ZONE 0.03
-/* Where few functions say what all have in common, and add up to one whole, as under an even clock
- * that meets requests in the same place for long: the more pairs of neighbours show, the more would
- * fours and eights of them, which are too few to ask. Of the square of what pairs show. Found with
- * tests/calibration: six functions under an even clock raised 6 % of false alarms without it. */
+/* For few functions that add up to one whole, for example under a regular sampling clock that
+ * meets requests at the same point for long: what pairs of neighbours show would increase with
+ * groups of four and eight, which are too few to measure. Factor of the square of what pairs
+ * show. Calibrated with tests/calibration: without it, six functions under a regular clock gave
+ * 6 % of false alarms. */
 #define FEW_FUNCTIONS 6.0
 #define FEW_ALLOWANCE 1.8
 
@@ -54,29 +57,29 @@ struct side {
     const uint32_t *cluster; /* by span */
     double *sums;            /* by frame */
     uint32_t *n_with;        /* by frame: spans that have it */
-    double *parts;           /* by cluster: of the side's weight */
-    double *part_squares;    /* the same: of its spans, each squared */
-    double weight;           /* of all spans */
-    double worth;            /* as many spans of equal weight know as much */
-    double fix, fix_pairs;   /* of variances: their mean is not known but of the same clusters */
-    double *moves;           /* of the side's mean: n_clusters rows of n_columns */
-    double *squares;         /* the same: sums over spans of what each moves, squared */
+    double *parts;           /* by cluster: share of the side's weight */
+    double *part_squares;    /* by cluster: sum of the squared shares of its spans */
+    double weight;           /* sum over all spans */
+    double worth;            /* effective number of spans of equal weight */
+    double fix, fix_pairs; /* factors for variances: the mean is estimated from the same clusters */
+    double *moves;         /* contributions to the side's mean: n_clusters rows of n_columns */
+    double *squares;       /* the same: sums of the squared contributions of single spans */
 };
 
-struct spread { /* of what clusters move, in one column */
+struct spread { /* sums of squared contributions of clusters, in one column */
     double left, right, left2, right2, both;
-    double left_spans, right_spans; /* squares of single spans */
+    double left_spans, right_spans; /* of single spans */
 };
 
 struct work {
     struct side left, right;
     uint32_t n_frames, n_clusters;
-    uint32_t *column;   /* by frame: where it is in the table, or SF_NONE: it is not judged */
-    uint32_t n_columns; /* frames that are judged */
+    uint32_t *column;   /* by frame: its column in the table, or SF_NONE: not tested */
+    uint32_t n_columns; /* number of tested frames */
     double *errors;     /* by column: standard errors */
-    double *scales;     /* by column: from what clusters vary by to the standard error */
-    struct sf_moderate common; /* to all columns */
-    double cut;                /* of variances: what clusters miss because they cut what is alike */
+    double *scales;     /* by column: factor from the spread of clusters to the standard error */
+    struct sf_moderate common; /* common to all columns */
+    double cut; /* factor for variances: correlation that clusters miss because they split bursts */
     struct spread *drawn;
     uint32_t *weights; /* by cluster: how often drawn */
     double *worst;     /* by round */
@@ -130,8 +133,8 @@ static bool cohort_prepare(struct work *w, struct side *s, struct sf_arena *req)
     return true;
 }
 
-/* In how many clusters is each frame? One after the other, over costs in order of clusters, would
- * need them sorted; a bit for each cluster does not. */
+/* In how many clusters is each frame? Counting directly would need the costs sorted by cluster; a
+ * bit per cluster does not. */
 static void mark_clusters(const struct side *s, uint64_t *bits)
 {
     const struct sf_cohort *c = s->cohort;
@@ -202,7 +205,7 @@ static void add_cluster(const struct work *w, uint32_t cluster, double weight, s
     }
 }
 
-/* Of the difference; or what it would be if both sides varied alike, where that is more. */
+/* The variance of the difference; or that with equal variances on both sides, if it is larger. */
 static double variance_of(const struct work *w, double left, double right)
 {
     double ratio = w->left.worth / w->right.worth;
@@ -221,7 +224,8 @@ static double of_clusters(const struct work *w, const struct spread *s, bool is_
     return v > 0 && n > 1 ? v : 0;
 }
 
-/* Deviations from a mean of their own are too small by what the clusters' shares, squared, are. */
+/* Corrects for deviations being measured from a mean of the same clusters: a factor of 1 / (1 - sum
+ * of the squared shares). */
 static void find_fixes(const struct work *w, struct side *s)
 {
     double squares = 0, pairs = 0;
@@ -251,7 +255,7 @@ static double cohort_error_of(const struct work *w, const struct spread *s)
                 sf_moderate_ratio(&w->common, clusters / spans, w->n_clusters - 1.0));
 }
 
-/* One column's spread with each two neighbours as one cluster. */
+/* The spread of one column, with each two neighbouring clusters as one. */
 static struct spread spread_of_pairs(const struct work *w, uint32_t column)
 {
     struct spread s = {0};
@@ -269,7 +273,7 @@ static struct spread spread_of_pairs(const struct work *w, uint32_t column)
     return s;
 }
 
-/* A single column knows little of it; the mean over all is worth something. */
+/* A single column says little about it; the mean over all columns does. */
 static void find_cut(struct work *w)
 {
     double sum = 0;
@@ -293,7 +297,7 @@ static void find_cut(struct work *w)
     w->cut += FEW_ALLOWANCE * few * few * more * more;
 }
 
-/* In `scales`, which is free yet. */
+/* Uses `scales` as scratch, which is not set yet. */
 static void find_common(struct work *w)
 {
     uint32_t n = 0;
@@ -348,8 +352,8 @@ static double play_round(struct work *w)
     double worst = 0;
     cohort_draw(w);
     for (uint32_t i = 0; i < w->n_columns; i++) {
-        /* Few clusters that hardly differ: a draw may hold the same one over and over, and would
-         * seem sure of itself. It is limited to at least half of the value of all of them. */
+        /* With few clusters that hardly differ, a draw may repeat the same cluster and
+         * underestimate the error. It is at least half of the error from all clusters. */
         double s = fmax(cohort_error_of(w, &w->drawn[i]), w->errors[i] / 2);
         double moved = fabs(w->drawn[i].right - w->drawn[i].left) * w->scales[i];
         if (s > 0 && moved / s > worst)
@@ -364,8 +368,8 @@ static int order_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How many standard errors a difference must be. Rounds are a sample too: the place is rounded up.
- */
+/* How many standard errors a difference must exceed. 100 rounds are a sample, too: the rank is
+ * rounded up. */
 static double cohort_find_bound(struct work *w)
 {
     for (uint32_t r = 0;
@@ -387,7 +391,7 @@ static int cohort_order_rows(const void *a, const void *b)
     return (x->frame > y->frame) - (x->frame < y->frame);
 }
 
-/* Without a bound nothing is known of the interval. */
+/* Without a bound, the interval is unknown. */
 static struct sf_cohort_row make_row(const struct work *w, uint32_t f, double bound)
 {
     struct sf_cohort_row row = {.frame = f,
@@ -405,8 +409,7 @@ static struct sf_cohort_row make_row(const struct work *w, uint32_t f, double bo
     }
     row.low = row.delta - half;
     row.high = row.delta + half;
-    /* Without any spread on either side a difference is a fact, not a draw; but for what dividing
-     * the same sums by different numbers leaves. */
+    /* If neither side varies at all, any difference is significant, except rounding errors. */
     row.is_significant = is_judged && fabs(row.delta) > half &&
                          fabs(row.delta) > 1e-9 * fmax(row.left, row.right);
     return row;
@@ -457,11 +460,11 @@ static uint32_t count_up_to(const uint64_t *ids, uint32_t n, uint64_t bound)
     return kept;
 }
 
-/* A span is kept when its hash is up to a bound. The bound is searched between two that keep too
- * few and too many: a bound that only keeps few enough leaves three of eight, by chance. */
+/* Keeps spans whose hash is at most a bound, which is found by bisection: bounds that halve each
+ * time might keep as few as three of eight. */
 uint32_t sf_cohort_thin(const uint64_t *ids, uint32_t n, uint32_t most, uint32_t *out)
 {
-    uint64_t low = 0, bound = UINT64_MAX; /* below `low` are fewer than `most` */
+    uint64_t low = 0, bound = UINT64_MAX; /* fewer than `most` are below `low` */
     uint32_t kept = n;
     while (kept > most && low < bound) {
         uint64_t middle = low + (bound - low) / 2;
@@ -473,7 +476,7 @@ uint32_t sf_cohort_thin(const uint64_t *ids, uint32_t n, uint32_t most, uint32_t
             low = middle + 1;
         }
     }
-    kept = 0; /* equal hashes: the first of them */
+    kept = 0; /* equal hashes: keep the first of them */
     for (uint32_t i = 0; i < n && kept < most; i++)
         if (sf_hash_mix(1, ids[i]) <= bound)
             out[kept++] = i;

@@ -1,11 +1,11 @@
-/* cohort_clusters.c - which spans of a comparison are drawn together. */
+/* cohort_clusters.c - divides the spans of a comparison into clusters that are drawn together. */
 #include "link/cohort_clusters.h"
 
 #include <stdlib.h>
 
 struct place { /* of a span of either side */
     uint64_t trace;
-    uint64_t trace_ns; /* when the first span of its unit began */
+    uint64_t trace_ns; /* start of the first span of its trace */
     uint64_t start_ns;
     uint32_t span;
     bool is_right;
@@ -46,7 +46,7 @@ static uint32_t cohort_clusters_add_side(struct place *places, const struct sf_c
     return c->n_spans;
 }
 
-/* Traces of the side with fewer. `places` are by trace. */
+/* Traces of the side with fewer. `places` are sorted by trace. */
 static uint32_t cohort_clusters_count_traces(const struct place *places, uint32_t n)
 {
     uint32_t counts[2] = {0, 0};
@@ -61,7 +61,7 @@ static uint32_t cohort_clusters_count_traces(const struct place *places, uint32_
     return counts[0] < counts[1] ? counts[0] : counts[1];
 }
 
-/* What is in one trace gets one time; unless there are too few traces for a conclusion. */
+/* Gives all spans of a trace one time, unless there are too few traces for a conclusion. */
 static void cohort_clusters_join_traces(struct place *places, uint32_t n)
 {
     qsort(places, n, sizeof(*places), cohort_clusters_by_trace);
@@ -74,7 +74,7 @@ static void cohort_clusters_join_traces(struct place *places, uint32_t n)
     }
 }
 
-/* Of spans in order of time: a new cluster begins where the one before has its part of the weight,
+/* For spans sorted by time: a new cluster begins when the previous one has its share of the weight,
  * between traces. */
 static uint32_t cohort_clusters_cut(const struct place *places, uint32_t n, uint32_t most,
                                     double left_weight, double right_weight, uint32_t *left,
@@ -84,7 +84,7 @@ static uint32_t cohort_clusters_cut(const struct place *places, uint32_t n, uint
     uint32_t cluster = 0;
     for (uint32_t i = 0; i < n; i++) {
         bool is_same = i > 0 && places[i].trace == places[i - 1].trace;
-        /* Sums of fractions fall a little short. */
+        /* Sums of fractions may be slightly too small. */
         if (i > 0 && !is_same && weight + 1e-9 >= (double)(cluster + 1) / most)
             cluster++;
         weight += places[i].is_right ? right_weight : left_weight;

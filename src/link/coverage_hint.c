@@ -1,15 +1,17 @@
-/* coverage_hint.c - which link between traces and profiles is missing, and the lines that add it.
+/* coverage_hint.c - which link between traces and profiles is missing, and lines of code or
+ * configuration that add it.
  *
- * Profilers of the languages are those their users know; all of them send to this server as it
- * speaks their protocol. */
+ * For each language, the lines use the profiler that its users know; all of these send to this
+ * server, which speaks their protocol. */
 #include "link/coverage_hint.h"
 
 #include <string.h>
 
 #include "base/text.h"
 
-/* SERVICE@KIND represents the service's name as it must be written there, SERVER for our address. A
- * name comes from telemetry: the sender must not be able to change what a pasted line does. */
+/* SERVICE@KIND stands for the service's name as it must be written in that place, SERVER for this
+ * server's address. A name comes from telemetry: the sender must not be able to change what a
+ * pasted line does. */
 enum kind {
     WORD,  /* of a shell */
     URL,   /* a part of an address */
@@ -273,7 +275,7 @@ static void coverage_hint_add_name(struct sf_buf *out, enum kind kind, sf_str na
     }
 }
 
-/* The kind behind "SERVICE", and how long its name is; KINDS when it is none. */
+/* The kind after "SERVICE", and the length of its name; KINDS if there is none. */
 static enum kind kind_at(sf_str rest, size_t *out_len)
 {
     enum kind k = WORD;

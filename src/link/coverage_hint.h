@@ -1,5 +1,5 @@
-/* coverage_hint.h - which link between traces and profiles is missing, and the lines that add it.
- */
+/* coverage_hint.h - which link between traces and profiles is missing, and lines of code or
+ * configuration that add it. */
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"
@@ -10,7 +10,7 @@ enum sf_missing {
     SF_MISSING_SPANS,      /* no spans at all */
     SF_MISSING_SPAN_IDS,   /* samples do not name spans */
     SF_MISSING_SOME_IDS,   /* some do, and some do not */
-    SF_MISSING_EVERY_SPAN, /* they name the first span of a request, not the one they are of */
+    SF_MISSING_EVERY_SPAN, /* they name the first span of a request, not the span they belong to */
     SF_MISSING_PROCESS,    /* spans do not say which instance they ran in */
     SF_MISSING_SENDER,     /* profiles of several instances do not say which they are of */
     SF_MISSING_SYMBOLS,    /* addresses without names */
@@ -24,13 +24,14 @@ enum sf_missing {
 
 struct sf_coverage_hint {
     const char *kind;     /* "no_span_ids" */
-    const char *sentence; /* what is missing and what that costs */
-    const char *lines[2]; /* to add; NULL: none. Names are put in by sf_coverage_hint_fill() */
+    const char *sentence; /* what is missing, and the consequence */
+    /* Lines to add; NULL: none. Names are inserted by sf_coverage_hint_fill(). */
+    const char *lines[2];
 };
 
-/* `language` as telemetry.sdk.language says it: go, java, python, nodejs, ruby, dotnet, rust, c,
- * cpp; anything else gets lines that hold for any program. */
+/* `language` as in telemetry.sdk.language: go, java, python, nodejs, ruby, dotnet, rust, c, cpp;
+ * others get lines that work for any program. */
 struct sf_coverage_hint sf_coverage_hint_of(enum sf_missing what, sf_str language);
-/* A line with the service's name and the server's address in it, the name escaped for the place it
- * stands in (shell, URL, source text); `server` must be harmless by itself. */
+/* Writes a line with the service's name and the server's address, the name escaped for its place
+ * (shell, URL, source text); `server` must not need escaping. */
 void sf_coverage_hint_fill(const char *line, sf_str service, sf_str server, struct sf_buf *out);

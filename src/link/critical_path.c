@@ -1,15 +1,16 @@
-/* critical_path.c - which time, if removed, would have made the trace shorter.
+/* critical_path.c - finds the time that, if removed, would have made the trace shorter.
  *
- * The nearest ancestor that does not end before a span waits for it. Those ancestors form a
- * chain of growing ends, and a second pointer per span that skips ahead on it makes the search
- * logarithmic: a deep trace must not cost the square of its depth.
+ * A span is waited for by the nearest ancestor that does not end before it. Those ancestors form a
+ * chain with increasing ends, and a second pointer per span that skips ahead on it makes the search
+ * logarithmic: a deep trace must not take quadratic time.
  *
- * The spans that one waits for are one run of an array, ordered by end. The walk is a stack of
- * (span, from, at). A step examines the run's last one: if it ended after `at` it goes to the
- * span's list of those still running, whose head is the one that ended first; otherwise what lies
- * between its end and `at` is the head's, or the span's own, and then it is followed. Time only
- * runs back, so that what has been passed is never examined again. Segments come out from last to
- * first and are turned round at the end; their edges are starts and ends of spans. */
+ * The spans that one span waits for are a contiguous range of an array, sorted by end. The walk
+ * keeps a stack of (span, from, at). A step examines the last span of the range: if it ended after
+ * `at`, it is moved to the span's list of those still running, whose head is the one that ended
+ * first; otherwise the time between its end and `at` belongs to the head of that list, or to the
+ * span itself, and then the walk continues in the examined span. Time only goes back, so nothing is
+ * examined twice. Segments are found from last to first and reversed at the end; their edges are
+ * starts and ends of spans. */
 #include "link/critical_path.h"
 
 #include "base/account.h"
@@ -24,11 +25,11 @@ struct walk {
     uint32_t *parents;
     uint32_t
         *waiters; /* per span: the span that waits for it; n_spans: the common root; or SF_NOBODY */
-    uint32_t *waited;  /* those that are waited for, by end */
+    uint32_t *waited;  /* spans that are waited for, sorted by end */
     uint32_t *first;   /* run i is waited[first[i] .. first[i + 1]) */
-    uint32_t *next;    /* how much of the run is still to be examined, from its end */
-    uint32_t *running; /* head of the list of those that ended later, or SF_NOBODY */
-    uint32_t *links;   /* of that list */
+    uint32_t *next;    /* end of the part of the range that is not examined yet */
+    uint32_t *running; /* first of those that ended later, or SF_NOBODY */
+    uint32_t *links;   /* next in that list */
     struct sf_path_segment *segments;
     uint32_t n_segments, cap_segments;
     uint64_t n_steps;
@@ -37,8 +38,8 @@ struct walk {
 
 struct frame {
     uint32_t span;    /* n_spans: the common root */
-    uint64_t from_ns; /* nothing before this counts: the parent was not waiting yet */
-    uint64_t at_ns;   /* walked back to here */
+    uint64_t from_ns; /* earlier time does not count: the parent was not waiting yet */
+    uint64_t at_ns;   /* the walk has come back to here */
 };
 
 static uint64_t critical_path_start_of(const struct walk *w, uint32_t span)
@@ -53,7 +54,7 @@ static uint64_t critical_path_end_of(const struct walk *w, uint32_t span)
 
 /* ---- which span waits for which ---- */
 
-/* `jumps` leads to some waiter further up, `depths` counts waiters. */
+/* `jumps` leads to a waiter further up, `depths` counts waiters. */
 static uint32_t find_waiter(const struct walk *w, const uint32_t *jumps, uint32_t span)
 {
     uint32_t up = w->tree->places[span].parent;
@@ -65,7 +66,7 @@ static uint32_t find_waiter(const struct walk *w, const uint32_t *jumps, uint32_
     return up;
 }
 
-/* From the roots down, so that what is above a span is known before it. */
+/* From the roots down, so that ancestors are processed first. */
 static bool find_waiters(struct walk *w)
 {
     const struct sf_span_tree *t = w->tree;
@@ -102,7 +103,7 @@ static int order_by_end(const void *a, const void *b, void *arg)
     uint64_t start_i = sf_span_tree_start_ns(t, i), start_j = sf_span_tree_start_ns(t, j);
     if (end_i != end_j)
         return end_i < end_j ? -1 : 1;
-    /* Same end: the one that began earlier is examined first, it explains more. */
+    /* Same end: the one that began earlier is examined first, since it explains more. */
     if (start_i != start_j)
         return start_i > start_j ? -1 : 1;
     return (i > j) - (i < j);
@@ -129,7 +130,7 @@ static bool critical_path_make_runs(struct walk *w)
     for (uint32_t i = 0; i < n; i++)
         if (w->waiters[i] != SF_NOBODY)
             w->waited[w->next[w->waiters[i]]++] = i;
-    for (uint32_t i = 0; i <= n; i++) /* `next` is at each run's end now */
+    for (uint32_t i = 0; i <= n; i++) /* `next` is now at the end of each range */
         qsort_r(w->waited + w->first[i], w->first[i + 1] - w->first[i], sizeof(*w->waited),
                 order_by_end, (void *)(uintptr_t)w->tree);
     return true;
@@ -147,7 +148,8 @@ static bool add_stretch(struct walk *w, uint32_t span, uint64_t start_ns, uint64
     return true;
 }
 
-/* Moves those that ended after `at_ns` to the list of running ones; then the last of the rest. */
+/* Moves spans that ended after `at_ns` to the list of running ones; returns the last of the
+ * others. */
 static uint32_t find_ended(struct walk *w, uint32_t span, uint64_t from_ns, uint64_t at_ns)
 {
     while (w->next[span] > w->first[span]) {
@@ -171,7 +173,7 @@ static uint32_t find_running(struct walk *w, uint32_t span, uint64_t at_ns)
     return w->running[span];
 }
 
-/* One step of the newest frame: *out_next is what is to be looked into, if anything. */
+/* One step of the top frame: *out_next is the next frame to process, if any. */
 static bool critical_path_step(struct walk *w, struct frame *top, struct frame *out_next)
 {
     uint32_t ended = find_ended(w, top->span, top->from_ns, top->at_ns);
@@ -183,7 +185,7 @@ static bool critical_path_step(struct walk *w, struct frame *top, struct frame *
                                                                  : top->from_ns;
         w->next[top->span]--;
         if (critical_path_start_of(w, ended) <
-            low_ns) { /* it still runs where the span is examined again */
+            low_ns) { /* it still runs when the span is examined again */
             w->links[ended] = w->running[top->span];
             w->running[top->span] = ended;
         }
@@ -196,7 +198,7 @@ static bool critical_path_step(struct walk *w, struct frame *top, struct frame *
     top->at_ns = low_ns;
     if (into == SF_NOBODY)
         return add_stretch(w, top->span, low_ns, high_ns);
-    /* Long chains below one that is passed often: its time is not looked into for ever. */
+    /* Bounds the work for long chains below a span that is passed often. */
     if (++w->n_steps > FREE_STEPS + (uint64_t)w->n_spans * STEPS_PER_SPAN)
         return add_stretch(w, into, low_ns, high_ns);
     *out_next = (struct frame){into, low_ns, high_ns};

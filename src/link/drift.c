@@ -1,3 +1,7 @@
+/* drift.c - the tests of drift.h.
+ *
+ * Values are stored as logarithms in a ring; the level and the spread are computed anew every
+ * few minutes. For the days before, the largest value of each block of five minutes is stored. */
 #include "link/drift.h"
 
 #include <math.h>
@@ -9,22 +13,22 @@ enum {
     DAY = 1440,
     DOWN = 5,
     BLOCK = 5,
-    ASIDE = 4,    /* blocks: a nightly job is early or late */
-    TREND = 120,  /* values from which a trend is computed */
-    FITS = 48,    /* over which the spread of means is averaged: four hours */
-    LASTING = 11, /* values, of which all but one are up: short troubles are not */
+    ASIDE = 4,   /* blocks by which a nightly job may be early or late */
+    TREND = 120, /* values from which a trend is computed */
+    FITS = 48,   /* number of computations over which the spread of means is averaged: four hours */
+    LASTING = 11, /* of this many values all but one must be up, which excludes short problems */
 };
-#define BOUND \
-    18.0 /* of the evidence: with the wider spread chance reaches it about once in e^25 values */
+#define BOUND 18.0 /* of the evidence: chance reaches it about once in e^25 values (wider spread) \
+                    */
 #define ONE_MAX    (BOUND / 6)
-#define WIDER      1.3 /* a spread of a few hours may be too small by chance */
+#define WIDER      1.3 /* factor: a spread from a few hours may be too small by chance */
 #define NARROW     0.03
-#define SIGMAS     6.0  /* by which the last ten are up, in the spread of means of ten */
-#define CODE_FROM  16.0 /* a code is a logarithm between -16 and 48 */
+#define SIGMAS     6.0  /* by how many spreads of means of ten the last ten must be up */
+#define CODE_FROM  16.0 /* a stored code is a logarithm between -16 and 48 */
 #define CODE_STEPS 1024.0
-#define USUAL      0.5  /* of the least increase, by which it is more than on the days before */
-#define MORE       1.25 /* what means may vary by now, of what they did in the hours before */
-#define AIM        1.8  /* times the least: the increase that is found soonest */
+#define USUAL      0.5  /* share of the smallest increase by which it must exceed the days before */
+#define MORE       1.25 /* largest ratio of the spread of means to that of the hours before */
+#define AIM        1.8  /* times the smallest increase: the increase that is detected fastest */
 
 static void swap(float *a, float *b)
 {
@@ -33,7 +37,7 @@ static void swap(float *a, float *b)
     *b = was;
 }
 
-/* The value that is at `k` when they are in order; moves them. */
+/* The k-th smallest value; reorders the array. */
 static float nth(float *v, uint32_t n, uint32_t k)
 {
     uint32_t low = 0, high = n - 1;
@@ -56,7 +60,7 @@ static float nth(float *v, uint32_t n, uint32_t k)
         else if (k >= i)
             low = i;
         else
-            break; /* between them all are the pivot's equals */
+            break; /* all values between are equal to the pivot */
     }
     return v[k];
 }
@@ -67,21 +71,21 @@ static float median(float *v, uint32_t n)
     return n % 2 ? upper : (nth(v, n, n / 2 - 1) + upper) / 2;
 }
 
-/* Of a normal distribution the standard deviation, from its lower half: a job that was there in
- * these hours is above. Moves them. */
+/* The standard deviation of a normal distribution, estimated from the lower half: a job that ran in
+ * these hours is in the upper half. Reorders the array. */
 static double drift_spread_of(float *v, uint32_t n)
 {
     float middle = nth(v, n, n / 2);
     return (double)(middle - nth(v, n, n / 4)) / 0.6745;
 }
 
-/* Newest first. */
+/* The value `back` places before the newest. */
 static float at(const struct sf_drift *d, uint32_t back)
 {
     return d->past[(d->n - 1 - back) % RING];
 }
 
-/* What a value varies by, if noise that lasts `len` values were its own. */
+/* The spread of a value if noise that lasts for `len` values were independent per value. */
 static double spread_in_blocks(const float *v, uint32_t n, uint32_t len)
 {
     float means[SF_DRIFT_PAST];
@@ -95,7 +99,7 @@ static double spread_in_blocks(const float *v, uint32_t n, uint32_t len)
     return n_means >= 4 ? drift_spread_of(means, n_means) * sqrt(len) : 0;
 }
 
-/* What means of ten values in a row vary by. */
+/* The spread of means of ten consecutive values. */
 static double spread_of_means(const float *v, uint32_t n)
 {
     float means[SF_DRIFT_PAST], sum = 0;
@@ -110,7 +114,7 @@ static double spread_of_means(const float *v, uint32_t n)
     return drift_spread_of(means, n_means);
 }
 
-/* Per value, from the older half of them to the newer one. */
+/* The trend per value, from the older half to the newer one. */
 static double trend(const float *v, uint32_t n)
 {
     float older[SF_DRIFT_PAST / 2], newer[SF_DRIFT_PAST / 2];
@@ -122,8 +126,8 @@ static double trend(const float *v, uint32_t n)
     return (double)(median(newer, half) - median(older, half)) / half;
 }
 
-/* A trend (of the time of day) is neither noise nor news: values are moved along it to the newest
- * of them, and a level that grows continues growing until now. */
+/* A trend (time of day) is neither noise nor an alarm: values are moved along it to the time of the
+ * newest, and a growing level continues to grow until now. */
 static void drift_fit(struct sf_drift *d)
 {
     float v[SF_DRIFT_PAST], sorted[SF_DRIFT_PAST];
@@ -173,15 +177,15 @@ static void drift_remember(struct sf_drift *d, int64_t minute, double x)
     if (block - d->block >= SF_DRIFT_BLOCKS)
         memset(d->days, 0, sizeof(d->days));
     else
-        for (int64_t b = d->block + 1; b <= block; b++) /* what was there a week ago goes */
+        for (int64_t b = d->block + 1; b <= block; b++) /* clear the blocks of a week ago */
             d->days[b % SF_DRIFT_BLOCKS] = 0;
     d->block = block;
     if (d->days[block % SF_DRIFT_BLOCKS] < code)
         d->days[block % SF_DRIFT_BLOCKS] = code;
 }
 
-/* How high it was at that time of day: on two of the days before, because a trouble of one of them
- * is not a habit. Of one day, when no more are known. */
+/* How high it was at that time of day on two of the days before, because a problem on one of them
+ * is not usual. On one day if only one is known. */
 static double was_before(const struct sf_drift *d)
 {
     uint16_t highest = 0, second = 0;
@@ -220,7 +224,7 @@ static void step_up(struct sf_drift *d, const struct sf_drift_rule *rule, int64_
     if (d->n_down >= DOWN) {
         d->is_up = false;
         d->evidence = 0;
-    } else if (minute - d->up_minute >= DAY) { /* this is how it is now */
+    } else if (minute - d->up_minute >= DAY) { /* accept the new level */
         d->is_up = false;
         d->n = d->n_fit = 0;
         d->evidence = 0;
@@ -234,12 +238,12 @@ void sf_drift_step(struct sf_drift *d, const struct sf_drift_rule *rule, int64_t
     if (!isfinite(x))
         return;
     d->past[d->n++ % RING] = (float)x;
-    if (d->n == 2u * RING) { /* counted from one round before: the ring does not move */
+    if (d->n == 2u * RING) { /* avoids overflow; the ring does not move */
         d->n_fit -= d->n_fit < RING ? d->n_fit : RING;
         d->n -= RING;
     }
     if (d->n >= SF_DRIFT_RECENT)
-        drift_remember(d, minute, recent(d)); /* without short troubles */
+        drift_remember(d, minute, recent(d)); /* without short problems */
     if (d->is_up) {
         step_up(d, rule, minute);
         return;
@@ -251,8 +255,8 @@ void sf_drift_step(struct sf_drift *d, const struct sf_drift_rule *rule, int64_t
     one = aim * (x - d->level - aim / 2) / (d->spread * d->spread);
     d->evidence = fmax(0, fmin(2 * BOUND, d->evidence + fmin(one, ONE_MAX)));
     now = recent(d);
-    /* The second test: noise that lasts, which makes the sum of evidence slow, moves ten values
-     * together little. */
+    /* The second test. With lasting noise the sum of evidence grows slowly, but such noise moves
+     * the median of ten values only little. */
     if (d->evidence < BOUND && now - d->level < SIGMAS * d->means_spread)
         return;
     if (now < d->level + rule->least || exp(now) - exp(d->level) < rule->floor ||

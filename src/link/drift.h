@@ -1,33 +1,33 @@
-/* drift.h - has a number that is measured each minute gone up, and stayed up?
+/* drift.h - detects whether a number that is measured every minute has gone up and stayed up.
  *
  * Two tests of the logarithm; an alarm needs one of them. Page's sequential test: each value adds
- * what it says for an increase of `least` over the level, and takes away what it says against it,
- * until the sum passes a bound. And the median of the last ten values is up by six times what
- * means of ten vary by: that finds what the first is slow at, a step in noise that lasts for
+ * its evidence for an increase of `least` over the level, and subtracts evidence against it, until
+ * the sum exceeds a bound. The second test: the median of the last ten values is up by six times
+ * the spread of means of ten; it detects what the first is slow at, a step in noise that lasts for
  * minutes.
  *
- * With either of them, the median of the last ten must be up by `least`, ten of the last eleven
- * values by half of it (two short troubles in a row are fewer), and the median by half of it, and
- * by the noise, above what was usual within 20 minutes of that time on the days before: a nightly
- * job is no news, and one that is early or late is not told from a regression of its size until
- * its time is over.
+ * In both cases the median of the last ten must be up by `least`, ten of the last eleven values by
+ * half of it (which excludes two short problems in a row), and the median must exceed, by half of
+ * `least` and by the noise, what was usual within 20 minutes of that time on the days before: a
+ * nightly job is no alarm, and one that is early or late cannot be distinguished from a regression
+ * of its size until its time is over.
  *
  * The level is a median of the hours before, without the last quarter of an hour, moved along their
- * trend: the time of day is neither noise nor news. The spread is that around the trend, over
- * minutes and over longer blocks, so that noise that lasts counts as noise. It is made of the lower
- * half of the values: a job of half an hour within these four hours is in the upper one, and
- * is not a noise. */
+ * trend: changes with the time of day are neither noise nor an alarm. The spread is that around the
+ * trend, over minutes and over longer blocks, so that lasting noise counts as noise. It is
+ * estimated from the lower half of the values: a job of half an hour within these four hours is in
+ * the upper half, and does not count as noise. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
 enum {
-    SF_DRIFT_PAST = 240, /* values that make the level */
-    SF_DRIFT_GAP = 15,   /* and the newest, that do not */
+    SF_DRIFT_PAST = 240, /* number of values for the level */
+    SF_DRIFT_GAP = 15,   /* number of newest values that are left out */
     SF_DRIFT_RECENT = 10,
-    SF_DRIFT_LEAST = 60, /* fewer are no level */
+    SF_DRIFT_LEAST = 60, /* fewest values for a level */
     SF_DRIFT_DAYS = 7,
-    SF_DRIFT_BLOCKS = SF_DRIFT_DAYS * 288, /* of five minutes */
+    SF_DRIFT_BLOCKS = SF_DRIFT_DAYS * 288, /* blocks of five minutes */
 };
 
 struct sf_drift_rule {
@@ -35,14 +35,15 @@ struct sf_drift_rule {
     double floor; /* and that increase in the unit of the values */
 };
 
-struct sf_drift {                                 /* zeroed: nothing is known */
+struct sf_drift {                                 /* zero-initialized */
     float past[SF_DRIFT_PAST + SF_DRIFT_GAP + 1]; /* a ring */
-    uint16_t days[SF_DRIFT_BLOCKS];               /* the highest of a block, coded; 0: none */
-    int64_t block;                                /* the one in hand */
+    uint16_t days[SF_DRIFT_BLOCKS];               /* the largest value of a block, coded; 0: none */
+    int64_t block;                                /* number of the current block */
     uint32_t n;                                   /* values so far */
-    uint32_t n_fit;                               /* that the level was made after */
+    uint32_t n_fit;                               /* n when the level was last computed */
     double level, spread;                         /* of the logarithm */
-    double means_spread, means_mean;              /* of means of ten; and averaged over fits */
+    /* Spread of means of ten; and averaged over several computations. */
+    double means_spread, means_mean;
     uint32_t n_fits;
     double evidence;
     uint32_t n_down;
@@ -50,7 +51,7 @@ struct sf_drift {                                 /* zeroed: nothing is known */
     bool is_up;
 };
 
-/* A value of that minute (minutes since 1970, growing); above zero. */
+/* Adds the value of a minute (minutes since 1970, increasing); must be above zero. */
 void sf_drift_step(struct sf_drift *d, const struct sf_drift_rule *rule, int64_t minute,
                    double value);
 double sf_drift_before(const struct sf_drift *d); /* the level, in the unit of the values */

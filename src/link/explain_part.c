@@ -39,7 +39,7 @@ void sf_explain_part_bound(struct sf_explain_part *p, double sure_ns, double sam
     p->low_ns = p->high_ns = (double)p->ns;
     if (sampled_ns <= 0 || worth <= 0)
         return;
-    double each = sampled_ns / worth; /* what a sample represents */
+    double each = sampled_ns / worth; /* the time that one sample represents */
     double most = fmax(worth, whole_ns / each);
     struct sf_interval in = sf_trust_share(worth, most);
     p->low_ns = fmax(0, fmin(sure_ns + in.low * most * each, (double)p->ns));

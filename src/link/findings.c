@@ -1,4 +1,9 @@
-/* findings.c - what stands out in a flame graph, in sentences. */
+/* findings.c - finds what stands out in a flame graph, and writes sentences about it.
+ *
+ * The graph is grouped by function, and link/hot_code.h divides its time into a few pieces. A piece
+ * becomes a finding by its kind: a function's own time, a library, a lock, the garbage collector,
+ * or a kind of work (theme.h). Then functions with much own time in many places, themes in many
+ * places and deep stacks are added. A cost is reported once. */
 #include "link/findings.h"
 
 #include <stdio.h>
@@ -14,19 +19,19 @@
 #include "link/theme.h"
 
 enum {
-    MAX_FINDINGS = 64, /* functions come by size: the small ones are left out and counted */
+    MAX_FINDINGS = 64, /* functions are sorted by size: smaller ones are left out and counted */
     PATH_FRAMES = 6
 };
 
 struct work {
     const struct sf_tree *t; /* by function */
-    struct sf_hot_code hot;  /* of the stacks as they are */
+    struct sf_hot_code hot;  /* for the stacks as given */
     const double *values;    /* by node of the stacks */
-    double *stack_totals;    /* likewise, with what is below; NULL: not needed so far */
+    double *stack_totals;    /* by node, with its callees; NULL: not computed yet */
     const struct sf_finding_limits *limits;
-    const char *takes, *of_word; /* "takes" ... "of"; of a difference "adds" ... "to" */
+    const char *takes, *of_word; /* "takes" ... "of"; for a difference "adds" ... "to" */
     sf_str of;
-    int64_t whole; /* what shares are of */
+    int64_t whole; /* base of shares */
     struct sf_arena *req;
     int64_t *totals;
     const uint8_t *states; /* by node */
@@ -49,7 +54,7 @@ static sf_str findings_name_of(struct work *w, uint32_t frame)
     return name;
 }
 
-/* "..." represents the frames that are left out. A function that calls itself is named once. */
+/* "..." stands for frames that are left out. A recursive function is named once. */
 bool sf_findings_path(const struct sf_tree *t, uint32_t node, struct sf_arena *req, sf_str *out)
 {
     uint32_t nodes[PATH_FRAMES], n = 0;
@@ -72,7 +77,7 @@ bool sf_findings_path(const struct sf_tree *t, uint32_t node, struct sf_arena *r
     return true;
 }
 
-/* The line that cost most of what a place of the tree by function represents. */
+/* The line with the largest cost in a node of the tree by function. */
 static void findings_find_line(struct work *w, struct sf_finding *f)
 {
     const struct sf_tree *stacks = w->hot.stacks;
@@ -100,7 +105,7 @@ static void findings_find_line(struct work *w, struct sf_finding *f)
     }
 }
 
-/* `before` stands between subject and verb: "alone ". */
+/* `before` is put between subject and verb: "alone ". */
 static void findings_add(struct work *w, struct sf_finding f, const char *before)
 {
     w->n_more += w->n == MAX_FINDINGS;
@@ -151,14 +156,14 @@ static uint32_t count_callers(const struct work *w, uint32_t frame, uint8_t *see
 
 /* ---- where the time is ---- */
 
-/* What a piece of code is: a wait for a lock and the collector are findings of their own. */
+/* The kind of a piece of code: waits for locks and garbage collection are separate findings. */
 struct piece_kind {
     bool is_told; /* elsewhere */
     enum sf_finding_kind kind;
     const char *what; /* kind of work: "pattern matching"; NULL: none */
 };
 
-/* How much of a piece threads spent waiting for a lock, or collecting. */
+/* How much of a piece was spent waiting for a lock, or in garbage collection. */
 static double waited(const struct work *w, const struct sf_hot_pieces *found, uint32_t piece)
 {
     double sum = 0;
@@ -179,8 +184,8 @@ static struct piece_kind findings_kind_of(const struct work *w, const struct sf_
         &w->t->frames[w->t->nodes[p->node].frame]);
     bool is_library = p->library_value * 2 > p->value;
     struct piece_kind k = {.kind = SF_FINDING_LEAF};
-    /* A library's own frame has the time where no frame of the service is above it: nothing of the
-     * service can be advised. */
+    /* A frame of a library has the time only if no frame of the service is above it: then there is
+     * no advice for the service. */
     k.is_told = w->hot.is_library[w->t->nodes[p->node].frame] || p->is_spread ||
                 (rule && rule->weight == SF_LEAF_GLUE) || waited(w, found, i) * 2 > p->value;
     if (is_library && sf_str_eq(p->library, SF_STR("the allocator")))
@@ -228,7 +233,7 @@ static bool findings_is_named(const struct work *w, sf_str subject)
     return false;
 }
 
-struct own { /* a function's own time that no piece has */
+struct own { /* a function's own time that is in no piece */
     uint32_t frame, node;
     double value, most;
 };
@@ -241,7 +246,7 @@ static int findings_by_value(const void *a, const void *b)
     return (x->frame > y->frame) - (x->frame < y->frame);
 }
 
-/* Functions that are much by themselves, wherever they were called from. */
+/* Finds functions with much own time in all their callers together. */
 static void find_rest(struct work *w, const struct sf_hot_pieces *found, const bool *is_said)
 {
     const struct sf_hot_code *h = &w->hot;
@@ -290,7 +295,7 @@ static enum sf_err find_pieces(struct work *w, double *themes, struct sf_why *wh
         uint8_t theme = w->themes[w->t->nodes[p->node].frame];
         if (k.is_told || findings_share_of(w, (int64_t)p->value) < w->limits->leaf || p->value <= 0)
             continue;
-        while (k.kind == SF_FINDING_THEME) { /* by its outermost function */
+        while (k.kind == SF_FINDING_THEME) { /* use its outermost function */
             uint32_t up = w->t->nodes[p->node].parent;
             if (up == 0 || w->themes[w->t->nodes[up].frame] != theme)
                 break;
@@ -337,9 +342,9 @@ static void find_repeats(struct work *w, struct sf_why *why, enum sf_err *err)
 
 /* ---- kinds of work ---- */
 
-struct gathered { /* one kind of work */
+struct gathered { /* one theme */
     int64_t value;
-    int64_t most; /* of its outermost frames */
+    int64_t most; /* largest value of its outermost frames */
     uint32_t node;
 };
 
@@ -352,7 +357,7 @@ static void findings_gather(struct gathered *g, int64_t value, uint32_t node)
     }
 }
 
-/* The service's frame that a place belongs to. */
+/* The frame of the service to which a node belongs. */
 static uint32_t owner_of(const struct work *w, uint32_t node)
 {
     uint32_t at = node;
@@ -384,7 +389,7 @@ static void find_themes(struct work *w, const double *told)
         double share = findings_share_of(w, themes[theme].value);
         if (themes[theme].value <= 0 || share < (is_alloc ? w->limits->gc : w->limits->theme) ||
             told[theme] * 2 > (double)themes[theme].value)
-            continue; /* the same cause is not given twice */
+            continue; /* do not report the same cause twice */
         struct sf_finding f = {.kind = is_alloc ? SF_FINDING_ALLOC : SF_FINDING_THEME,
                                .share = share,
                                .value = themes[theme].value,
@@ -461,7 +466,7 @@ static int findings_order(const void *a, const void *b)
     return (x->kind > y->kind) - (x->kind < y->kind);
 }
 
-/* The stacks by function, with their values. */
+/* Groups the stacks and their values by function. */
 static enum sf_err findings_group(struct work *w, const struct sf_tree *stacks, struct sf_why *why)
 {
     enum sf_err err = sf_hot_code_init(&w->hot, stacks, w->req, why);
@@ -535,7 +540,7 @@ enum sf_err sf_findings_of_tree(const struct sf_tree *tree, sf_str of,
     return tree->n_nodes > 0 ? findings_look(&w, tree, out, why) : SF_OK;
 }
 
-/* Only what grew: what shrank elsewhere would hide it in the totals. */
+/* Only increases: decreases elsewhere would cancel them in the totals. */
 enum sf_err sf_findings_of_diff(const struct sf_tree_diff *diff, sf_str of,
                                 const struct sf_finding_limits *limits, struct sf_arena *req,
                                 struct sf_finding_list *out, struct sf_why *why)

@@ -1,4 +1,4 @@
-/* frame_functions.c - frames that differ only by line are one function: numbers for those. */
+/* frame_functions.c - numbers functions: frames that differ only by line are one function. */
 #include "link/frame_functions.h"
 
 #include "flame/frame_name.h"

@@ -1,4 +1,4 @@
-/* frame_functions.h - frames that differ only by line are one function: numbers for those. */
+/* frame_functions.h - numbers functions: frames that differ only by line are one function. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"

@@ -48,7 +48,8 @@ struct sf_guard_measure sf_guard_sums(struct sf_guard_sum left, struct sf_guard_
 {
     struct sf_guard_measure m = {
         .left = left.total, .right = right.total, .delta = right.total - left.total};
-    /* Of n samples n is the variance; one that takes large objects more often has less. */
+    /* The variance of a count of n samples is n; if large objects are sampled more often, it is
+     * smaller. */
     double half = z * sqrt(left.total * left.period + right.total * right.period);
     m.has_interval = left.period > 0 && right.period > 0 &&
                      left.total >= SF_GUARD_SAMPLES * left.period &&

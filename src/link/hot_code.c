@@ -1,7 +1,7 @@
-/* hot_code.c - the few functions in which time was spent, as a person would name them. What depends
- * on the stacks alone is prepared once; for given values, time is charged to owners, the tree is
- * opened from the root until a node is worth naming, and each such piece gets its function, line
- * and library. */
+/* hot_code.c - finds the few functions in which time was spent, as a person would name them. What
+ * depends only on the stacks is prepared once; for given values, time is charged to owners, the
+ * tree is opened from the root until a node is worth naming, and each such piece gets its function,
+ * line and library. */
 #include "link/hot_code.h"
 
 #include <stdlib.h>
@@ -11,15 +11,15 @@
 #include "flame/library_frame.h"
 #include "flame/tree_builder.h"
 
-#define MOSTLY   0.5  /* of a function's time: then it is the function's */
-#define COVERED  0.6  /* by callees that are worth examining; less: it is spread */
-#define WORTH    0.1  /* of its caller's time: worth examining */
-#define SMALLEST 0.02 /* of all: named at all */
+#define MOSTLY   0.5  /* share of own time from which a function is named */
+#define COVERED  0.6  /* share that large callees must cover; otherwise the time counts as spread */
+#define WORTH    0.1  /* share of its caller's time from which a callee counts as large */
+#define SMALLEST 0.02 /* share of the total below which nothing is named */
 enum { PATH_FRAMES = 4 };
 
 struct piece {
-    uint32_t node;  /* of by_function: the first place it was found in */
-    uint32_t found; /* which it was */
+    uint32_t node;  /* the first node of by_function in which it was found */
+    uint32_t found; /* its number in the order of finding */
     double value;
     bool is_spread;
 };
@@ -29,11 +29,11 @@ struct work {
     const double *values; /* by node of the stacks */
     struct sf_arena *req;
     double *self, *total; /* by node of by_function, after charging */
-    double *again;        /* by node: the largest call of the same function below it */
+    double *again;        /* by node: the largest recursive call of the same function below it */
     double all;
     struct piece *pieces;
     uint32_t n_pieces;
-    uint32_t *of; /* by node: its piece as it was found, or SF_NONE */
+    uint32_t *of; /* by node: number of its piece, or SF_NONE */
 };
 
 /* ---- what does not depend on values ---- */
@@ -93,7 +93,7 @@ static void find_recursion(struct work *w)
     for (uint32_t i = 1; i < t->n_nodes; i++) {
         uint32_t frame = t->nodes[i].frame;
         if (w->total[i] < w->all * SMALLEST)
-            continue; /* so that long stacks are walked for few nodes */
+            continue; /* skip small nodes: walking up long stacks takes time */
         if (w->h->is_library[frame] || w->h->is_unnamed[frame])
             continue;
         for (uint32_t up = t->nodes[i].parent; up != 0; up = t->nodes[up].parent)
@@ -124,8 +124,8 @@ static uint32_t hot_code_add_piece(struct work *w, uint32_t node, double value, 
     return w->n_pieces++;
 }
 
-/* Parents before children: a node is examined when its parent was opened; otherwise it belongs to
- * its parent's piece. */
+/* Parents before children: a node is examined if its parent was opened; otherwise it belongs to its
+ * parent's piece. */
 static bool open_tree(struct work *w)
 {
     const struct sf_tree *t = &w->h->by_function;
@@ -156,7 +156,7 @@ static bool open_tree(struct work *w)
 
 /* ---- what a piece is called ---- */
 
-/* The frame of the piece's function, nearest to where the time was spent; 0: none of it. */
+/* The frame of the piece's function that is nearest to the leaf; 0: none. */
 static uint32_t frame_node(const struct work *w, const struct piece *p, uint32_t node)
 {
     const struct sf_hot_code *h = w->h;
@@ -167,7 +167,7 @@ static uint32_t frame_node(const struct work *w, const struct piece *p, uint32_t
     return 0;
 }
 
-struct library { /* what a piece called most */
+struct library { /* the library that a piece called most */
     sf_str name;
     double value;
 };
@@ -186,7 +186,7 @@ static void add_library(struct library *list, uint32_t *n, sf_str name, double v
         list[(*n)++] = (struct library){name, value};
 }
 
-/* The library of the frame just below the owner: the one that the owner called. */
+/* The library of the frame directly below the owner: the one that the owner called. */
 static sf_str hot_code_library_of(const struct sf_hot_code *h, uint32_t node)
 {
     uint32_t owner = h->owners[node], at = node;
@@ -271,7 +271,7 @@ static int hot_code_by_value(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-/* By node of the stacks, in the order of the answer. */
+/* Maps nodes of the stacks to pieces, in the order of the answer. */
 static const uint32_t *hot_code_map_nodes(const struct work *w, uint32_t n)
 {
     const struct sf_hot_code *h = w->h;

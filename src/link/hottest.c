@@ -1,4 +1,4 @@
-/* hottest.c - the function each span spent most in. */
+/* hottest.c - finds the function with the largest cost in each span. */
 #include "link/hottest.h"
 
 #include "flame/runtime_frame.h"
@@ -12,11 +12,11 @@ struct work {
     const struct sf_attribution *claims;
     struct sf_claims_by_span by_span;
     struct sf_frame_functions functions;
-    bool *is_glue;          /* by frame: says nothing of what the code does */
+    bool *is_glue;          /* by frame: tells nothing about the code's purpose */
     const uint32_t *owners; /* by node: itself, or the caller of the runtime */
-    int64_t *sums;          /* by function, of the span at hand */
+    int64_t *sums;          /* by function, for the current span */
     uint32_t *touched;      /* functions with a sum; zeroed after each span */
-    int64_t *line_sums;     /* by frame of the stacks, of the function at hand */
+    int64_t *line_sums;     /* by frame of the stacks, for the current function */
 };
 
 /* The node to which a sample's time is attributed: the code that was interrupted or entered the
@@ -28,11 +28,11 @@ static uint32_t hottest_node_of(const struct work *w, uint32_t node)
     return w->owners[node];
 }
 
-/* Of a function's lines the one that cost most. */
+/* Finds the line of a function with the largest cost. */
 static void hottest_find_line(struct work *w, uint32_t span, uint32_t function, struct sf_hot *hot)
 {
     uint32_t best = SF_NONE;
-    for (int turn = 0; turn < 2; turn++) { /* adds up, then puts back to zero */
+    for (int turn = 0; turn < 2; turn++) { /* first pass adds up, second pass resets to zero */
         for (uint32_t k = w->by_span.first[span]; k < w->by_span.first[span + 1]; k++) {
             const struct sf_claim *c = &w->claims->claims[w->by_span.claims[k]];
             uint32_t node = w->samples[c->sample].node;
@@ -53,7 +53,8 @@ static void hottest_find_line(struct work *w, uint32_t span, uint32_t function, 
     hot->line = w->stacks->frames[best].line;
 }
 
-/* Stacks that end in nothing have no function. Of equals the first seen, so that answers stay. */
+/* Stacks that end at the root have no function. Of equal functions the first is used, so that
+ * answers are reproducible. */
 static struct sf_hot hottest_find(struct work *w, uint32_t span)
 {
     struct sf_hot hot = {0};
@@ -61,7 +62,7 @@ static struct sf_hot hottest_find(struct work *w, uint32_t span)
     for (uint32_t k = w->by_span.first[span]; k < w->by_span.first[span + 1]; k++) {
         const struct sf_claim *c = &w->claims->claims[w->by_span.claims[k]];
         uint32_t node = w->samples[c->sample].node;
-        bool is_new = c->sample != last; /* spans below may have parts of one */
+        bool is_new = c->sample != last; /* descendants may have parts of the same sample */
         last = c->sample;
         if (!c->is_known) {
             hot.n_estimated += is_new;
@@ -107,7 +108,7 @@ enum sf_err sf_hottest(const struct sf_tree *stacks, const struct sf_link_sample
         return err;
     w.is_glue = sf_arena_new_n(req, stacks->n_frames + 1u, sizeof(*w.is_glue));
     w.sums = sf_arena_new_n(req, w.functions.n + 1u, sizeof(*w.sums));
-    /* A sum may come back to zero on its way and be touched again: one place for each claim. */
+    /* A sum may return to zero and be added to again: one entry for each claim. */
     w.touched = sf_arena_new_n(req, claims->n_claims + 1u, sizeof(*w.touched));
     w.owners = sf_runtime_frame_owners(stacks, req);
     w.line_sums = sf_arena_new_n(req, stacks->n_frames + 1u, sizeof(*w.line_sums));

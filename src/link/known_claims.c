@@ -1,7 +1,8 @@
-/* known_claims.c - which of the claims of some spans are known, and which are estimates. */
+/* known_claims.c - separates certain claims of some spans from estimates. */
 #include "link/known_claims.h"
 
-/* Of two spans that each have some of it: the one that has all. Those of one tree have its root. */
+/* The span that has all of it, given two spans that each have some. For two of one tree it is the
+ * root. */
 static uint32_t known_claims_join(const struct sf_span_tree *t, uint32_t a, uint32_t b)
 {
     if (a == b || a == SF_NOBODY || b == SF_NOBODY)

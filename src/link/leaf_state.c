@@ -1,16 +1,17 @@
-/* leaf_state.c - what a thread was doing, read off the frames at the tip of its stack.
+/* leaf_state.c - derives what a thread was doing from the innermost frames of its stack.
  *
- * Rules are applied once per frame, not per stack. Then every node looks up from its own
- * frame: glue is passed over; the first frame that means something decides; one that only carries
- * a wait (a futex, a read) decides when nothing within reach above it means anything. A collector
- * within reach beats all, on or off the CPU: the program's own code is not what runs there. */
+ * Rules are applied once per frame, not per stack. Then for every node the frames are examined from
+ * its own frame up: glue frames are skipped; the first frame with a meaning decides; a frame that
+ * only carries a wait (a futex, a read) decides if no frame within reach above it has a meaning. A
+ * garbage collector within reach takes precedence, on or off the CPU: then the program's own code
+ * does not run. */
 #include "link/leaf_state.h"
 
 #include <string.h>
 
 enum {
-    REACH = 12,   /* frames: from a futex to the lock it serves is six in glibc, nine in the JVM */
-    GC_REACH = 32 /* mark loops are deep */
+    REACH = 12,   /* frames: from a futex to its lock there are six in glibc, nine in the JVM */
+    GC_REACH = 32 /* mark loops of collectors are deep */
 };
 
 static bool leaf_state_fits(const struct sf_leaf_rule *rule, sf_str name)
@@ -41,7 +42,7 @@ static uint8_t leaf_state_look_up(const struct sf_tree *t, const struct sf_leaf_
                                   uint32_t node)
 {
     uint8_t carried = SF_STATE_RUNNING, found = SF_STATE_RUNNING;
-    bool is_waiting = true; /* so far every frame from the tip belonged to a wait */
+    bool is_waiting = true; /* so far every frame from the innermost on belonged to a wait */
     for (int step = 0; node != 0 && step < GC_REACH; step++, node = t->nodes[node].parent) {
         const struct sf_leaf_rule *rule = rules[t->nodes[node].frame];
         if (rule && rule->state == SF_STATE_GC)

@@ -1,8 +1,8 @@
-/* leaf_state.h - what a thread was doing, read off the frames at the tip of its stack.
+/* leaf_state.h - derives what a thread was doing from the innermost frames of its stack.
  *
- * Wall-clock profiles of most runtimes say where a thread was, not why. The names of the innermost
+ * Wall-clock profiles of most runtimes tell where a thread was, not why. The names of the innermost
  * frames tell: a futex below a mutex is a lock, epoll is the network, a collector's frame is GC.
- * leaf_table.c holds the names. A stack whose tip is none of them was running. */
+ * leaf_table.c has the names. A stack whose innermost frames match none of them was running. */
 #pragma once
 #include "base/arena.h"
 #include "model/tree.h"
@@ -11,26 +11,26 @@ enum sf_leaf_match { SF_LEAF_IS, SF_LEAF_BEGINS, SF_LEAF_HAS };
 
 enum sf_leaf_weight {
     SF_LEAF_MEANS,   /* the frame is what the thread waits for: a mutex, a socket, a sleep */
-    SF_LEAF_CARRIES, /* how runtimes wait for anything: a caller within reach says for what */
-    SF_LEAF_GLUE     /* says nothing; look one frame further */
+    SF_LEAF_CARRIES, /* how runtimes wait for anything: a caller within reach tells for what */
+    SF_LEAF_GLUE     /* tells nothing; examine the next frame */
 };
 
 struct sf_leaf_rule {
-    uint32_t kinds; /* 1 << enum sf_frame_kind of frames it applies to; frames of unknown kind are
-                     * always asked */
+    uint32_t kinds; /* 1 << enum sf_frame_kind of frames it applies to; frames of unknown kind
+                       always match */
     enum sf_leaf_match match;
     const char *text;
     enum sf_sample_state state;
     enum sf_leaf_weight weight;
-    const char *example; /* a frame as profilers write it; the tests ask each rule for its own */
+    const char *example; /* a frame as profilers write it; used by the tests of each rule */
 };
 
 extern const struct sf_leaf_rule sf_leaf_rules[];
 extern const uint32_t sf_leaf_n_rules;
 
-/* The first rule that fits the frame; NULL: none. */
+/* The first rule that matches the frame; NULL: none. */
 const struct sf_leaf_rule *sf_leaf_state_rule_of(const struct sf_frame *frame);
 
-/* The state each node's stack shows, in `req`; NULL: no memory. SF_STATE_RUNNING where no name
- * says otherwise, SF_STATE_UNKNOWN for the root. */
+/* The state that each node's stack shows, in `req`; NULL: no memory. SF_STATE_RUNNING if no name
+ * tells otherwise, SF_STATE_UNKNOWN for the root. */
 const uint8_t *sf_leaf_states(const struct sf_tree *tree, struct sf_arena *req);

@@ -1,7 +1,7 @@
-/* leaf_table.c - the names by which stacks tell what their thread is waiting for.
+/* leaf_table.c - the function names that tell what a thread is waiting for.
  *
- * First fit wins, so exact names stand before beginnings. Every line carries a frame as its
- * profiler writes it; a test asks the table for each of them. Add lines freely. */
+ * The first match is used, so exact names come before prefixes. Every line has an example frame as
+ * its profiler writes it; a test checks each of them. */
 #include "link/leaf_state.h"
 
 enum {

@@ -1,11 +1,11 @@
-/* ledger.c - where a span's time went, to the last nanosecond.
+/* ledger.c - divides a span's time into parts, to the nanosecond.
  *
- * First a sweep: beginnings and ends of all time ranges in order, with a count of what lies
- * there for each part; between two of them the first part with a count wins. That gives pieces, in
- * order, that tile the span. Then moments: each looks up the piece it falls into and moves its
- * worth from that piece's part to its own, if its own takes precedence and the part has that much.
- * What a part has is kept as one sum and not piece by piece: two samples 10 ms apart that represent
- * 10 ms each must be worth 20 ms however their edges fall. */
+ * First a sweep: starts and ends of all time ranges in order, with a counter for each part; between
+ * two of them the first part with a nonzero counter wins. That gives pieces, in order, that tile
+ * the span. Then samples that represent a moment: each finds the piece it falls into and moves the
+ * time it represents from that piece's part to its own, if its own part takes precedence and the
+ * other has that much. The time of a part is one sum and not counted by piece: two samples 10 ms
+ * apart that represent 10 ms each must count 20 ms wherever the edges of pieces are. */
 #include "link/ledger.h"
 
 #include <stdlib.h>
@@ -17,12 +17,12 @@ const struct sf_ledger_exact sf_ledger_unsaid = {
 struct edge {
     uint64_t at_ns;
     uint8_t part;
-    int32_t step; /* +1 begins, -1 ends */
+    int32_t step; /* +1 starts, -1 ends */
 };
 
 enum { FIRST_WAIT = SF_PART_LOCK };
 
-struct piece { /* until the next one's start */
+struct piece { /* until the start of the next one */
     uint64_t start_ns;
     uint8_t part;
 };
@@ -35,7 +35,7 @@ struct work {
     uint32_t n_edges;
     struct piece *pieces;
     uint32_t n_pieces;
-    uint64_t *threads; /* that it was on at some time; sorted */
+    uint64_t *threads; /* threads that the span was on at some time; sorted */
     uint32_t n_threads;
     struct sf_ledger l;
 };
@@ -47,7 +47,7 @@ static bool names_span(const struct sf_ledger_sample *s)
     return s->grade == SF_GRADE_EXACT || s->names_span;
 }
 
-/* A moment represents the time around it. */
+/* A sample of a moment stands for the time around it. */
 static bool tie_of(const struct sf_ledger_sample *s, struct sf_thread_tie *out)
 {
     if (!names_span(s) || s->thread == 0 || !s->has_time || s->start_ns < 0)
@@ -62,7 +62,7 @@ static bool tie_of(const struct sf_ledger_sample *s, struct sf_thread_tie *out)
     return true;
 }
 
-/* Samples without a time tell the thread when they agree on one. */
+/* Samples without a time tell the thread if they all have the same. */
 static uint64_t find_untimed(const struct sf_ledger_sample *samples, uint32_t n, uint64_t own)
 {
     uint64_t thread = 0;
@@ -112,7 +112,7 @@ static enum sf_err find_threads(struct work *w, const struct sf_ledger_sample *s
     return SF_OK;
 }
 
-/* The middle of what of the sample lies in the span. */
+/* The middle of the sample's part that is inside the span. */
 static const struct sf_thread_piece *ledger_piece_of(const struct work *w,
                                                      const struct sf_ledger_sample *s)
 {
@@ -190,7 +190,7 @@ static bool is_range(const struct sf_ledger_sample *s)
     return s->is_measured && s->has_time && s->length_ns > 0 && s->start_ns >= 0;
 }
 
-/* What of it lies where the span was on its thread. */
+/* Adds the part of a wait in which the span was on its thread. */
 static void add_wait(struct work *w, const struct sf_ledger_sample *s)
 {
     const struct sf_thread_piece *on = ledger_piece_of(w, s);
@@ -244,7 +244,7 @@ static void tile(struct work *w)
 {
     int32_t counts[SF_PARTS] = {0};
     uint64_t at_ns = w->place->start_ns;
-    if (w->n_edges > 0) /* none when the span takes no time; then there is nothing to tile */
+    if (w->n_edges > 0) /* none if the span takes no time; then there is nothing to tile */
         qsort(w->edges, w->n_edges, sizeof(*w->edges), order_edges);
     w->pieces[w->n_pieces++] = (struct piece){at_ns, SF_PART_UNKNOWN};
     for (uint32_t i = 0; i < w->n_edges;) {
@@ -254,7 +254,7 @@ static void tile(struct work *w)
         struct piece *last = &w->pieces[w->n_pieces - 1];
         w->l.ns[last->part] += next_ns - at_ns;
         if (next_ns == at_ns)
-            last->part = winner(counts); /* nothing of the last one: it begins here too */
+            last->part = winner(counts); /* the last piece is empty: replace it */
         else
             w->pieces[w->n_pieces++] = (struct piece){next_ns, winner(counts)};
         at_ns = next_ns;
@@ -272,7 +272,7 @@ static uint64_t move(struct work *w, enum sf_ledger_part from, enum sf_ledger_pa
     return ns;
 }
 
-/* An exact figure displaces what is least sure first. */
+/* An exact figure displaces the least certain parts first. */
 static void set_exact(struct work *w, enum sf_ledger_part part, int64_t want_ns)
 {
     if (want_ns < 0)
@@ -284,9 +284,9 @@ static void set_exact(struct work *w, enum sf_ledger_part part, int64_t want_ns)
     w->l.sources[part] = SF_SOURCE_EXACT;
 }
 
-/* Measured waits lie where they were, so they stay as far as the figure goes: of many short ones
- * a single range tells, which may be longer than all that this span waited. A figure of zero only
- * means that nothing was measured. */
+/* Measured waits have a position, so they are kept as far as the figure allows; one range may stand
+ * for many short waits, and be longer than all that this span waited. A figure of zero only means
+ * that nothing was measured. */
 static void set_exact_wait(struct work *w, enum sf_ledger_part part, int64_t want_ns)
 {
     if (want_ns <= 0)
@@ -326,10 +326,10 @@ static void ledger_add_moment(struct work *w, const struct sf_ledger_sample *s,
             from = part_at(w, at_ns);
     }
     if (from <= part || (s->is_filler && from < SF_PART_CHILD))
-        return; /* known already */
+        return; /* that time is already explained */
     uint64_t left_ns = (uint64_t)s->worth_ns;
     left_ns -= move(w, from, part, left_ns);
-    /* A range shorter than the period: the rest belongs to what lies around it. */
+    /* The range is shorter than the period: take the rest from unknown time. */
     if (left_ns > 0 && from != SF_PART_UNKNOWN)
         left_ns -= move(w, SF_PART_UNKNOWN, part, left_ns);
     w->l.cut_ns[part] = sf_add_sat_u64(w->l.cut_ns[part], left_ns);
@@ -349,7 +349,7 @@ static void ledger_add_moments(struct work *w, const struct sf_ledger_sample *sa
     }
 }
 
-/* What estimates add to what is known makes one of the sum, unless it is hardly anything. */
+/* A part to which estimates contribute is an estimate, unless the contribution is very small. */
 static void mark_estimates(struct work *w, const struct sf_ledger_sample *samples, uint32_t n)
 {
     uint64_t guessed_ns[SF_PARTS] = {0};

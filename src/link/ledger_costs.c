@@ -7,7 +7,7 @@
 void sf_ledger_costs_parts(const struct sf_ledger *l, struct sf_ledger_parts *out)
 {
     for (int part = 0; part < SF_PARTS; part++) {
-        /* A figure that the span carries has no rest. */
+        /* A figure that the span carries is never extended. */
         bool has_rest = part != SF_PART_UNKNOWN && l->sources[part] != SF_SOURCE_EXACT;
         out->ns[part] = (double)l->ns[part];
         out->cut[part] = has_rest ? (double)l->cut_ns[part] : 0;
@@ -50,12 +50,12 @@ static double ledger_costs_weigh(const struct sf_span_place *place,
                              (uint64_t)s->start_ns + (uint64_t)s->length_ns);
 }
 
-struct sum { /* of what samples and children of a part weigh */
+struct sum { /* sums over samples and children of a part */
     double ns;
     uint32_t n;
 };
 
-/* A figure that the span carries is what its samples come to, when there are enough of them. */
+/* If the span carries a figure, its samples are scaled to it, if there are enough of them. */
 static double ledger_costs_scale_of(const struct sf_ledger *l, double part_ns, uint32_t part,
                                     const struct sum *sum)
 {

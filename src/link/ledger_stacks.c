@@ -1,4 +1,4 @@
-/* ledger_stacks.c - the code behind one part of a ledger. */
+/* ledger_stacks.c - the code behind one part of a time breakdown. */
 #include "link/ledger_stacks.h"
 
 #include "flame/tree_builder.h"
@@ -10,8 +10,8 @@ struct work {
     const struct sf_ledger_stacks_input *in;
     const struct sf_span_place *place;
     struct sf_tree_builder b;
-    uint32_t *nodes;  /* by node of the stacks: place in the tree */
-    int64_t *weights; /* of each sample, then of each child */
+    uint32_t *nodes;  /* by node of the stacks: node in the tree */
+    int64_t *weights; /* by sample, then by child */
     double sum;
 };
 
@@ -40,7 +40,7 @@ static int64_t ledger_stacks_weigh(const struct work *w, uint32_t i)
                               (uint64_t)s->start_ns + (uint64_t)s->length_ns);
 }
 
-/* A child elsewhere is remote, one in this process is not. */
+/* A child in another process belongs to the part REMOTE, one in this process to CHILD. */
 static bool is_of_part(const struct work *w, uint32_t child)
 {
     return w->in->part == (sf_span_tree_is_local(w->in->spans, child, w->in->span)
@@ -54,7 +54,7 @@ static uint32_t bar(struct work *w, sf_str name, uint8_t kind)
     return sf_tree_builder_child(&w->b, 0, sf_tree_builder_frame(&w->b, &f));
 }
 
-/* Only the stacks that are needed: parents have smaller places, so one pass makes them in order. */
+/* Makes only the stacks that are needed: parents have smaller indexes, so one pass is enough. */
 static void make_nodes(struct work *w, bool *is_used)
 {
     const struct sf_tree *t = w->in->stacks;

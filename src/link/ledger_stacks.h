@@ -1,9 +1,10 @@
-/* ledger_stacks.h - the code behind one part of a ledger.
+/* ledger_stacks.h - the code behind one part of a time breakdown.
  *
- * What the samples of that part weigh, stack by stack: a wait its length inside the span, a moment
- * what it represents. The total is the ledger's figure. Where samples weigh more (others of higher
- * precedence lay on them, or the span carries the figure) they are cut in proportion; where they
- * weigh less the rest is one bar, "(without a stack)". Children are bars of their own. */
+ * Sums the samples of that part by stack: a wait counts its length inside the span, a moment the
+ * time it represents. The total is the figure of the breakdown. If samples sum up to more (others
+ * of higher precedence overlapped them, or the span carries the figure) they are reduced in
+ * proportion; if they sum up to less, the rest is one bar, "(without a stack)". Children are
+ * separate bars. */
 #pragma once
 #include "link/ledger.h"
 #include "model/tree.h"
@@ -11,13 +12,14 @@
 struct sf_ledger_stacks_input {
     const struct sf_span_tree *spans;
     uint32_t span;
-    const struct sf_ledger *ledger; /* made of these samples */
+    const struct sf_ledger *ledger; /* computed from these samples */
     const struct sf_ledger_sample *samples;
     const uint32_t *nodes; /* of each sample: its stack */
     uint32_t n_samples;
     const struct sf_tree *stacks;
     enum sf_ledger_part part;
-    bool is_scaled; /* where they weigh less, too: enough samples represent a figure of the span */
+    bool is_scaled; /* also scale up: there are enough samples for the figure that the span carries
+                     */
 };
 
 struct sf_ledger_stacks {
@@ -25,7 +27,7 @@ struct sf_ledger_stacks {
     uint64_t rest_ns;    /* of it without a stack */
 };
 
-/* Is sample `i` one of those that part of the ledger was made of? */
+/* Is sample `i` one of those from which that part was computed? */
 bool sf_ledger_stacks_has(const struct sf_ledger *l, const struct sf_ledger_sample *samples,
                           uint32_t i, enum sf_ledger_part part);
 /* In `req`; strings are borrowed. LIMIT: it is full. */

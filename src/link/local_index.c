@@ -1,19 +1,19 @@
-/* local_index.c - the spans of one process, request by request.
+/* local_index.c - the spans of a process, grouped by request.
  *
- * "Deepest at a moment" is needed once per sample, so it is precomputed: a line of moments at
+ * The deepest span at a time is needed once per sample, so it is precomputed: a list of times at
  * which the answer changes, made by one sweep over starts and ends with the active spans in a heap,
- * and then searched by halving. Where spans of a tree run on different known threads there is a
- * line for each thread that asks: a span on a known thread is on the lines of that thread and of
- * askers who do not know theirs; one that does not say is on all. */
+ * and then found by binary search. If spans of a tree run on different known threads, there is a
+ * list for each thread that is asked for: a span on a known thread is in the lists of that thread
+ * and of samples without a thread; one without a thread is in all. */
 #include "link/local_index.h"
 #include "base/heap_queue.h"
 
 #include <stdlib.h>
 
-struct step { /* from here on */
+struct step { /* valid from its start on */
     uint64_t at_ns;
     uint32_t span;
-    bool is_only; /* all that runs is above it */
+    bool is_only; /* all other active spans are its ancestors */
 };
 
 struct sf_deepest_line {
@@ -43,7 +43,8 @@ static uint32_t count_roots(const struct sf_span_tree *t)
     return n;
 }
 
-/* A tree's extent is known only when all its spans were seen, the order of trees only then. */
+/* The time range of a tree is known only after all its spans were processed, and the order of trees
+ * only then. */
 static void measure_trees(const struct sf_span_tree *t, struct sf_local_tree *trees,
                           uint32_t *tree_of)
 {
@@ -82,7 +83,7 @@ static void place_members(const struct sf_span_tree *t, struct sf_local_tree *tr
         tree->first = at;
         at += tree->n;
         members[tree->first] = tree->root;
-        tree->n = 1; /* counts up again while members are placed */
+        tree->n = 1; /* counted again while members are placed */
         tree_of[tree->root] = k;
     }
     for (uint32_t i = 0; i < t->n_spans; i++) {
@@ -147,7 +148,7 @@ static int order_changes(const void *a, const void *b)
     if (x->at_ns != y->at_ns)
         return x->at_ns < y->at_ns ? -1 : 1;
     if (x->is_start != y->is_start)
-        return x->is_start ? 1 : -1; /* ends first: [start, end) */
+        return x->is_start ? 1 : -1; /* ends before starts, since ranges are [start, end) */
     return (x->span > y->span) - (x->span < y->span);
 }
 
@@ -177,11 +178,11 @@ static uint32_t list_changes(const struct sf_local_index *x, const struct sf_loc
     return n;
 }
 
-/* Spans that run now, and of them those without children that do. More than one of these: which
- * was worked on is a guess. */
+/* Active spans, and those of them without active children. If there is more than one of the latter,
+ * it is uncertain which was worked on. */
 struct running {
     const struct sf_span_tree *tree;
-    uint32_t *marks; /* per span: 0 does not run, else 1 + its children that do */
+    uint32_t *marks; /* by span: 0 not active, otherwise 1 + its active children */
     uint32_t n_ends;
 };
 
@@ -189,7 +190,8 @@ static void local_index_note_start(struct running *r, uint32_t span)
 {
     uint32_t up = r->tree->places[span].parent, n = 0;
     for (uint32_t k = r->tree->first[span]; k < r->tree->first[span + 1]; k++)
-        n += r->marks[r->tree->children[k]] > 0; /* on a clock of its own: began before it */
+        /* With a different clock it may have begun before its parent. */
+        n += r->marks[r->tree->children[k]] > 0;
     r->marks[span] = 1 + n;
     r->n_ends += n == 0;
     if (up != SF_NOBODY && r->marks[up] > 0)
@@ -213,7 +215,7 @@ static struct sf_deepest_line *make_line(struct sf_local_index *x, struct sf_loc
     struct step *steps = sf_arena_new_n(x->req, 2 * (size_t)tree->n + 1, sizeof(*steps));
     if (!x->marks)
         x->marks = sf_arena_new_n(x->req, x->tree->n_spans + 1u, sizeof(*x->marks));
-    struct sf_arena scratch = *x->req; /* returned: what follows is dead on return */
+    struct sf_arena scratch = *x->req; /* returned to the arena: temporary data */
     struct change *changes = sf_arena_new_n(&scratch, 2 * (size_t)tree->n + 1, sizeof(*changes));
     uint32_t *heap = sf_arena_new_n(&scratch, (size_t)tree->n + 1, sizeof(*heap));
     uint32_t n_heap = 0, n_steps = 0;

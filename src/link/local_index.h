@@ -1,8 +1,8 @@
-/* local_index.h - the spans of one process, request by request.
+/* local_index.h - the spans of a process, grouped by request.
  *
- * A local tree is a local root with everything below it in the same process: what one process did
- * for one request. Trees come as runs, processes as runs of trees, so that a sample without an id
- * finds the requests its process was working on. */
+ * A local tree is a local root with all its descendants in the same process: what one process did
+ * for one request. Trees of a process are adjacent, so that a sample without an id finds the
+ * requests that its process was working on. */
 #pragma once
 #include "link/span_tree.h"
 
@@ -10,10 +10,10 @@ struct sf_local_tree {
     uint32_t root; /* span */
     uint64_t process;
     sf_trace_id trace_id;
-    uint64_t start_ns, end_ns;       /* of all its spans together: children may outlive the root */
-    uint64_t last_end_ns;            /* largest end of this and all earlier trees of the process */
-    uint32_t first, n;               /* its spans: members[first .. first + n), root first */
-    uint64_t self_ns;                /* sum over its spans */
+    uint64_t start_ns, end_ns; /* time range of all its spans: children may outlive the root */
+    uint64_t last_end_ns;      /* largest end of this and all earlier trees of the process */
+    uint32_t first, n;         /* its spans: members[first .. first + n), root first */
+    uint64_t self_ns;          /* sum over its spans */
     struct sf_deepest_line *deepest; /* made when first requested, newest first */
 };
 
@@ -38,11 +38,11 @@ struct sf_local_run sf_local_index_process(const struct sf_local_index *x, uint6
 
 struct sf_deepest {
     uint32_t span;     /* SF_NOBODY: none was active, or memory ran out */
-    bool is_only;      /* nothing but it and spans above it ran: it is not a guess */
-    uint64_t until_ns; /* until then this holds */
+    bool is_only;      /* all other active spans are its ancestors: it is certain */
+    uint64_t until_ns; /* valid until then */
 };
-/* The span of the tree that was deepest at that moment: what was being worked on. Spans that are
- * known to run on another thread than `thread` (0: unknown) do not count. Of equally deep ones the
- * youngest. *is_full: memory ran out. */
+/* The deepest span of the tree at that time: what was being worked on. Spans known to run on
+ * another thread than `thread` (0: unknown) do not count. Of equally deep ones, the youngest.
+ * *is_full: memory ran out. */
 struct sf_deepest sf_local_index_deepest(struct sf_local_index *x, uint32_t tree, uint64_t thread,
                                          uint64_t at_ns, bool *is_full);

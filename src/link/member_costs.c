@@ -1,4 +1,4 @@
-/* member_costs.c - what each span of a set spent, function by function. */
+/* member_costs.c - the cost of each span of a set, by function. */
 #include "link/member_costs.h"
 
 #include "base/account.h"
@@ -13,15 +13,15 @@ struct work {
     int64_t *totals;
     uint64_t *n_samples, *n_known;
     uint32_t *first;
-    int64_t *sums;     /* by function, of the member at hand */
+    int64_t *sums;     /* by function, for the current member */
     uint32_t *touched; /* functions that have been added to */
     bool *is_touched;
     uint32_t n_touched;
-    uint32_t *todo; /* spans still to be examined below it */
+    uint32_t *todo; /* descendants still to be processed */
 };
 
-/* Is the sample known to be that span's, or of one below it? What is shared is known of the local
- * root that has all of it. */
+/* Does the sample certainly belong to that span or a descendant? Shared samples are certain for the
+ * local root that has all of it. */
 static bool member_costs_is_known(const struct work *w, const struct sf_claim *c, uint32_t span)
 {
     return c->is_known || (!w->in->is_self && c->within == span);
@@ -48,7 +48,7 @@ static void member_costs_add_span(struct work *w, uint32_t member, uint32_t span
     }
 }
 
-/* False: the query ends. */
+/* False: the query must end. */
 static bool member_costs_walk(struct work *w, uint32_t member)
 {
     const struct sf_span_tree *t = w->in->spans;
@@ -58,7 +58,7 @@ static bool member_costs_walk(struct work *w, uint32_t member)
     w->todo[n_todo++] = span;
     while (n_todo > 0) {
         uint32_t at = w->todo[--n_todo];
-        /* Members below each other: what is below is walked once for each. */
+        /* Members may be nested: shared descendants are processed once for each. */
         if (!sf_account_goes_on(1 + w->by_span.first[at + 1] - w->by_span.first[at]))
             return false;
         member_costs_add_span(w, member, at);

@@ -1,13 +1,14 @@
-/* moderate.c - variances of many functions, each known from few units, made steadier by the others.
+/* moderate.c - stabilizes variances of many functions, each estimated from few units, by what they
+ * have in common.
  *
  * The logarithm of a ratio of df degrees of freedom has mean log(prior) + a(df) - a(prior_df) with
- * a(d) = digamma(d / 2) - log(d / 2), and variance trigamma(df / 2) + trigamma(prior_df / 2): the
- * two are solved for the prior. */
+ * a(d) = digamma(d / 2) - log(d / 2), and variance trigamma(df / 2) + trigamma(prior_df / 2): both
+ * are solved for the prior. */
 #include "link/moderate.h"
 
 #include <math.h>
 
-/* Above it the prior is as good as certain. */
+/* Above this the prior is practically certain. */
 #define MOST_DF 1e4
 
 double sf_moderate_digamma(double x)
@@ -32,7 +33,7 @@ double sf_moderate_trigamma(double x)
     return sum + 1 / x + x2 / 2 + x2 / x * (1.0 / 6 - x2 * (1.0 / 30 - x2 / 42));
 }
 
-/* d with trigamma(d / 2) = y. It falls from infinity to 0. */
+/* Finds d with trigamma(d / 2) = y. The function decreases from infinity to 0. */
 static double df_of(double y)
 {
     double low = 1e-3, high = MOST_DF;
@@ -64,8 +65,8 @@ struct sf_moderate sf_moderate_fit(const double *ratios, uint32_t n, double df)
         spread += (log(ratios[i]) - mean) * (log(ratios[i]) - mean) / (n - 1);
     double own = spread - sf_moderate_trigamma(df / 2);
     struct sf_moderate m = {1, own > 0 ? df_of(own) : MOST_DF};
-    /* The functions of a request share its bursts, so that many of them know little more of these
-     * than some do. */
+    /* The functions of a request share its bursts, so many functions carry little more information
+     * than some. */
     m.prior_df = fmin(m.prior_df, 3 * df);
     m.prior = fmax(1, exp(mean - sf_moderate_offset(df) + sf_moderate_offset(m.prior_df)));
     return m;

@@ -1,23 +1,24 @@
-/* moderate.h - variances of many functions, each known from few units, made steadier by the others.
+/* moderate.h - stabilizes variances of many functions, each estimated from few units, by what they
+ * have in common.
  *
- * A variance estimated from a few dozen clusters is off by a third, and the smallest of forty such
- * estimates makes a false alarm. Where the functions of a comparison are clustered alike, what they
- * say together is nearly exact. So each one's ratio (its variance between clusters over what
- * independent spans would give) is taken for a draw around one common value: how far the ratios
- * scatter beyond chance says how much the common value is worth, as a number of units ("prior
- * degrees of freedom"; Smyth 2004, moderated t). Alike: the common value decides. Unlike: each
+ * A variance estimated from a few dozen clusters has an error of a third, and the smallest of forty
+ * such estimates causes a false alarm. If the functions of a comparison are clustered alike, their
+ * common estimate is nearly exact. So each ratio (the variance between clusters divided by that of
+ * independent spans) is treated as a draw around a common value: how far the ratios scatter beyond
+ * chance determines the weight of the common value, as a number of units ("prior degrees of
+ * freedom"; Smyth 2004, moderated t). If they are alike, the common value decides; if not, each
  * keeps its own. */
 #pragma once
 #include <stdint.h>
 
 struct sf_moderate {
     double prior;    /* the common ratio; at least 1 */
-    double prior_df; /* what it is worth; 0: nothing */
+    double prior_df; /* its weight; 0: none */
 };
 
 /* Of `n` positive ratios with `df` degrees of freedom each. */
 struct sf_moderate sf_moderate_fit(const double *ratios, uint32_t n, double df);
-/* One ratio, made steadier. */
+/* One ratio, stabilized. */
 static inline double sf_moderate_ratio(const struct sf_moderate *m, double ratio, double df)
 {
     return m->prior_df + df > 0 ? (m->prior_df * m->prior + df * ratio) / (m->prior_df + df)

@@ -1,15 +1,15 @@
-/* request_findings.c - what most requests do over again: parsing what was parsed before.
+/* request_findings.c - finds work that most requests repeat: parsing what was parsed before.
  *
- * A function that takes a fifth of each request shows in a fifth of the samples. So does one that
- * takes all of every fifth request. At two samples a request most requests show neither, so
- * counting requests that have it tells nothing; but pairs of samples of one request do. If a share
- * f of the requests does it, each with s / f of its time, then of two samples of one request both
- * are in it with f * (s / f)^2 = s^2 / f. So f is s^2 over the share of such pairs. Work in one
- * piece that is shorter than the time between two samples makes fewer pairs and f too large, never
- * too small.
+ * A function that takes a fifth of each request has a fifth of the samples. So has one that takes
+ * all of every fifth request. With two samples per request most requests show neither, so counting
+ * requests that have it tells nothing; but pairs of samples of one request do. If a share f of the
+ * requests does it, each with s / f of its time, then two samples of one request are both in it
+ * with probability f * (s / f)^2 = s^2 / f. So f is s^2 divided by the share of such pairs. Work in
+ * one piece that is shorter than the time between two samples makes fewer pairs, so f may be too
+ * large, never too small.
  *
- * Pairs count by what both samples are worth: on a busy machine one sample may represent many that
- * came too late, and makes no pair with itself. */
+ * Pairs are weighted by the values of both samples: on a busy machine one sample may represent many
+ * that came too late, and must not form a pair with itself. */
 #include <stdlib.h>
 
 #include "base/num.h"
@@ -17,23 +17,23 @@
 #include "link/theme.h"
 
 enum {
-    MIN_REQUESTS = 8, /* with samples: below it "most" is chance */
-    MIN_PAIRS = 20,   /* of samples of one request */
+    MIN_REQUESTS = 8, /* fewest requests with samples: with fewer, "most" is chance */
+    MIN_PAIRS = 20,   /* fewest pairs of samples of one request */
     MAX_AGAIN = 8,
-    RARE_TIMES = 4 /* as many pairs as chance makes when every request has it */
+    RARE_TIMES = 4 /* factor over the pairs expected by chance if every request has it */
 };
 #define MOST 0.5
 
 struct looks {
     double n;     /* in units of one sample */
-    double alone; /* of its square: pairs of a sample with itself */
+    double alone; /* sum of squares: pairs of a sample with itself */
 };
 
 struct work {
     const struct sf_request_samples *in;
     struct sf_arena *req;
     uint32_t *within;          /* by node: the outermost function that parses, or SF_NONE */
-    uint32_t *places;          /* by node: where that one stands */
+    uint32_t *places;          /* by node: the node of that function */
     uint8_t *themes;           /* by function */
     int64_t *sums;             /* by function */
     struct looks *all, *in_it; /* by request */
@@ -79,7 +79,7 @@ static double pairs(const struct looks *l)
     return twice > 1e-6 ? twice / 2 : 0;
 }
 
-/* What one sample is worth. */
+/* The value of one sample. */
 static double request_findings_unit_of(const struct sf_request_samples *in)
 {
     int64_t least = INT64_MAX;
@@ -105,7 +105,7 @@ static void request_findings_sum_up(struct work *w)
     }
 }
 
-/* The share of requests that do it, and how many of them there are; negative: unknown. */
+/* The share of requests that do it, and their number; negative: unknown. */
 static double request_findings_spread_of(struct work *w, uint32_t function, uint32_t *out_requests)
 {
     double n_all = 0, n_in = 0, pairs_all = 0, pairs_in = 0;
@@ -131,7 +131,7 @@ static double request_findings_spread_of(struct work *w, uint32_t function, uint
     return share * share >= both ? 1 : share * share / both;
 }
 
-/* Where most of it happens. */
+/* The node where most of it happens. */
 static uint32_t request_findings_heaviest(const struct work *w, uint32_t function, int64_t *sums)
 {
     uint32_t best = SF_NONE;
@@ -166,8 +166,9 @@ static bool request_findings_say(struct work *w, sf_str of, uint32_t n_requests,
 
 /* ---- how many requests bear a cost ---- */
 
-/* Requests that all have a function with the same cost show it as chance does: of a mean of m
- * samples a request, m * m / 2 pairs. When a share f of them has it, there are m * m / (2 * f). */
+/* If all requests have a function with the same cost, it occurs in pairs by chance: with a mean
+ * of m samples per request, m * m / 2 pairs. If a share f of them has it, there are m * m / (2 *
+ * f). */
 bool sf_request_findings_share(const struct sf_request_samples *in, sf_str function,
                                struct sf_arena *req, double *out)
 {

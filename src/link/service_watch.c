@@ -4,22 +4,23 @@
 #include <stddef.h>
 
 enum {
-    LEAST_REQUESTS = 20, /* of one value of a series */
-    LONGEST = 5,         /* minutes that it is made of */
-    NEAR = 7,            /* of ten minutes */
+    LEAST_REQUESTS = 20, /* fewest requests for one value of a series */
+    LONGEST = 5,         /* most minutes for one value */
+    NEAR = 7,            /* minutes of ten */
     NEAR_NO_MORE = 3,
-    STOPPED = 10, /* minutes without a sample */
-    SENDING = 50, /* of the sixty before */
+    STOPPED = 10, /* minutes without a sample after which sampling has stopped */
+    SENDING = 50, /* minutes with samples among the sixty before */
     EXPECTED = 30,
     NEW_SAMPLES = 400,
 };
 #define NEAR_SHARE 0.8
-#define ALIKE      6.0 /* samples that count as one */
+#define ALIKE      6.0 /* samples of one request that count as one */
 #define NEW_SHARE  0.05
 #define NEW_TIMES  4.0
 #define NEW_SIGMAS 6.0
 
-/* A quarter more, half more of what is noisy by nature; and irrelevant changes are not reported. */
+/* A quarter more, or half more of what is noisy by nature; the second number excludes irrelevant
+ * changes. */
 static const struct sf_drift_rule latency_rule = {0.2231, 500e3}, memory_rule = {0.2624, 4 << 20},
                                   cost_rules[SF_WATCH_COSTS] = {
                                       {0.2231, 50e3}, {0.4055, 200e3}, {0.2231, 1024}};
@@ -50,7 +51,7 @@ static void service_watch_add(struct sf_watch_series *s, const struct sf_drift_r
             sf_drift_step(&s->drift, rule, minute, s->cost / s->n);
         s->cost = s->n = 0;
     } else if (s->n > 0 && minute - s->first_minute >= LONGEST - 1) {
-        s->cost = s->n = 0; /* too few to say anything */
+        s->cost = s->n = 0; /* too few for a value */
     }
 }
 
@@ -69,8 +70,8 @@ static void step_limit(struct sf_service_watch *w, const struct sf_watch_minute 
 
 /* ---- profiles that stop ---- */
 
-/* Requests still come, which had samples an hour ago: without requests there is nothing to sample.
- */
+/* Samples stopped although requests continue that had samples an hour ago: without requests there
+ * is nothing to sample. */
 static void step_samples(struct sf_service_watch *w, const struct sf_watch_minute *m)
 {
     double requests = 0, samples = 0, requests_before = 0, samples_before = 0;
@@ -110,7 +111,7 @@ void sf_service_watch_step(struct sf_service_watch *w, const struct sf_watch_min
         service_watch_add(&w->operations[i], &latency_rule, m->minute,
                           m->operations[i].n * m->operations[i].mean_ns, m->operations[i].n);
     for (size_t i = 0; i < SF_WATCH_COSTS; i++) {
-        /* A minute without a profile has requests whose cost is not known. */
+        /* In a minute without a profile, the cost of the requests is unknown. */
         if (isfinite(m->costs[i]) && m->costs[i] > 0)
             service_watch_add(&w->costs[i], &cost_rules[i], m->minute, m->costs[i], m->n_requests);
     }

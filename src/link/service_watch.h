@@ -1,8 +1,7 @@
-/* service_watch.h - what the built-in alerts decide of one service, minute by minute.
+/* service_watch.h - decides the built-in alerts of one service, minute by minute.
  *
- * Fed with sums of one minute, in order; knows no store and no clock. A number that was not
- * measured is NAN. Costs and durations are per request: minutes with few requests are put together.
- */
+ * Gets the sums of each minute, in order; uses no store and no clock. A number that was not
+ * measured is NAN. Costs and durations are per request: minutes with few requests are combined. */
 #pragma once
 #include "base/limits.h"
 #include "link/drift.h"
@@ -27,26 +26,26 @@ struct sf_watch_operation { /* requests of one name in one minute */
 
 struct sf_watch_minute {
     int64_t minute;    /* since 1970 */
-    double n_requests; /* all of the service's */
+    double n_requests; /* of the whole service */
     double costs[SF_WATCH_COSTS];
-    double memory;    /* bytes in use of a process */
+    double memory;    /* bytes in use per process */
     double n_samples; /* of any profile; 0: none came */
-    double cpu_share; /* of the CPU limit */
+    double cpu_share; /* share of the CPU limit */
     struct sf_watch_operation operations[SF_LIMIT_WATCH_OPERATIONS]; /* n 0: none */
 };
 
-struct sf_watch_series { /* per request: put together until there are enough */
+struct sf_watch_series { /* per request: minutes are combined until there are enough */
     struct sf_drift drift;
     double cost, n;
     int64_t first_minute;
 };
 
-struct sf_service_watch { /* zeroed: nothing is known */
+struct sf_service_watch { /* zero-initialized */
     struct sf_watch_series operations[SF_LIMIT_WATCH_OPERATIONS], costs[SF_WATCH_COSTS];
     struct sf_drift memory;
     float requests[SF_WATCH_HOUR], samples[SF_WATCH_HOUR]; /* rings by minute */
-    uint8_t is_near[SF_DRIFT_RECENT];                      /* its CPU limit, in that minute */
-    float cpu_share;                                       /* of the last minute that had one */
+    uint8_t is_near[SF_DRIFT_RECENT];                      /* by minute: near its CPU limit */
+    float cpu_share;                                       /* of the last minute with a value */
     uint32_t n_minutes;
     double samples_per_request; /* before they stopped */
     bool is_near_limit, is_stopped;
@@ -55,7 +54,7 @@ struct sf_service_watch { /* zeroed: nothing is known */
 void sf_service_watch_step(struct sf_service_watch *w, const struct sf_watch_minute *m);
 const char *sf_service_watch_kind_name(enum sf_watch_kind kind); /* "latency" */
 
-/* Is a function hot that was not before a deploy? Shares of the samples of all code, and how many
- * samples there are. Samples of one request are alike, so that six count as one. */
+/* Is a function hot that was not before a deploy? Compares shares of the samples of all code, with
+ * the numbers of samples. Samples of one request are correlated, so six count as one. */
 bool sf_service_watch_is_new(double share_before, double n_before, double share_after,
                              double n_after);

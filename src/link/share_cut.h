@@ -1,7 +1,7 @@
-/* share_cut.h - a whole number cut into shares that always add up to it.
+/* share_cut.h - divides a whole number into shares that always sum up to it.
  *
- * Part k is round(V * S_k) - round(V * S_(k-1)), S the share of the first k parts: each is off by
- * less than one, and what rounding takes from one part it gives to the next. */
+ * Part k is round(V * S_k) - round(V * S_(k-1)), where S is the share of the first k parts: each
+ * has an error below one, and rounding errors are carried to the next part. */
 #pragma once
 #include <math.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@ static inline int64_t sf_share_cut_next(struct sf_share_cut *c, double part)
     return mine;
 }
 
-/* The last part, whatever the shares came to. */
+/* The last part: all that is left. */
 static inline int64_t sf_share_cut_rest(struct sf_share_cut *c)
 {
     int64_t mine = c->value - c->given;

@@ -1,6 +1,6 @@
-/* span_findings.c - what stands out in a trace: the same small call over and over.
+/* span_findings.c - finds what stands out in a trace: the same small call repeated many times.
  *
- * Children lie by start; sorted by name instead, equal ones lie together. */
+ * Children are sorted by start; here they are sorted by name, so that equal ones are adjacent. */
 #include <stdlib.h>
 
 #include "link/findings.h"
@@ -37,7 +37,7 @@ static bool span_findings_add(struct work *w, uint32_t parent, const struct sibl
                               uint32_t n)
 {
     if (w->n == w->cap)
-        return true; /* the cap is a finding for every ten spans: never reached */
+        return true; /* there is space for one finding per ten spans: never reached */
     const struct sf_span_place *p = &w->t->places[parent];
     struct sf_finding f = {.kind = SF_FINDING_SPANS,
                            .node = SF_NONE,

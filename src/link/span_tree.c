@@ -1,4 +1,4 @@
-/* span_tree.c - parents and children of spans, and the self time of each. */
+/* span_tree.c - builds the tree of spans, and computes the self time of each. */
 #include "link/span_tree.h"
 
 #include <stdlib.h>
@@ -24,9 +24,9 @@ static bool is_span(const struct sf_span *s, sf_trace_id trace, sf_span_id id)
     return s->span_id == id && sf_trace_id_eq(s->trace_id, trace);
 }
 
-/* A client and a server may share an id, and a trace that is read as it came may have more copies:
- * two are enough to find one that is not the span that asks. Of the spans of all traces that have
- * one id the first is kept: traces that were sent with equal ids must not make a long list. */
+/* A client and a server may share an id, and a trace may contain more copies: two spans per id are
+ * enough to find one that is not the child itself. Over all traces, the first span with an id is
+ * kept: traces sent with equal ids must not make long lists. */
 static void keep_ids(struct build *b, uint32_t i)
 {
     const struct sf_span *s = &b->spans[i];
@@ -79,8 +79,8 @@ static uint32_t find_in_any(const struct sf_span_tree *t, sf_span_id id)
     return SF_NOBODY;
 }
 
-/* Of several spans with the parent's id (a client and a server that share one) the first that is
- * not the child itself; any will do. */
+/* Of several spans with the parent's id (a client and a server that share one), the first that is
+ * not the child itself. */
 static void find_parents(struct build *b)
 {
     for (uint32_t i = 0; i < b->n; i++) {
@@ -91,8 +91,8 @@ static void find_parents(struct build *b)
     }
 }
 
-/* A loop of parents has no root: its first span found becomes one. `state`: 0 new, 1 on the way
- * up right now, 2 known to reach a root. */
+/* A cycle of parents has no root: its first span becomes one. `state`: 0 new, 1 on the current
+ * path, 2 known to reach a root. */
 static bool cut_loops(struct build *b)
 {
     uint8_t *state = sf_arena_new_n(b->req, b->n ? b->n : 1, 1);
@@ -149,7 +149,7 @@ static bool is_local(const struct build *b, uint32_t i, uint32_t j)
     return b->places[i].process != 0 && b->places[i].process == b->places[j].process;
 }
 
-/* From the roots down, so that a parent knows its local root before its children ask. */
+/* From the roots down, so that a parent's local root is set before those of its children. */
 static bool find_local_roots(struct build *b)
 {
     uint32_t *todo = sf_arena_new_n(b->req, b->n + 1u, sizeof(*todo));
@@ -171,7 +171,7 @@ static bool find_local_roots(struct build *b)
     return true;
 }
 
-/* Children come by start, so their union inside the parent is one pass. */
+/* Children are sorted by start, so their union inside the parent needs one pass. */
 static void measure_self(struct build *b)
 {
     for (uint32_t i = 0; i < b->n; i++) {
@@ -270,7 +270,7 @@ const uint64_t *sf_span_tree_own_ns(const struct sf_span_tree *t, struct sf_aren
         for (uint32_t k = t->first[i]; k < t->first[i + 1]; k++)
             covers[n++] = (struct cover){sf_span_tree_start_ns(t, t->children[k]),
                                          sf_span_tree_end_ns(t, t->children[k])};
-        if (n > 1) /* by start, as they were sent: another clock may order them differently */
+        if (n > 1) /* sorted by start as sent: corrected clocks may give another order */
             qsort(covers, n, sizeof(*covers), order_covers);
         for (uint32_t k = 0; k < n; k++) {
             uint64_t from_ns = covers[k].start_ns < end_ns ? covers[k].start_ns : end_ns;

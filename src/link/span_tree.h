@@ -1,11 +1,11 @@
-/* span_tree.h - parents and children of spans, and the self time of each.
+/* span_tree.h - the tree of spans, and the self time of each.
  *
- * Built once for the spans of one or several traces; everything the link decides reads it. Parents
- * are found by trace and span id, loops are cut, spans whose parent never came hang below nothing:
- * a broken trace has several roots and no special cases.
+ * Built once for the spans of one or several traces; everything in this module uses it. Parents are
+ * found by trace and span id, cycles are cut, and spans whose parent is missing become roots: an
+ * incomplete trace has several roots and needs no special handling.
  *
  * "Local" means in the same process. A local root is a span whose parent is in another process or
- * unknown: what SDKs that tag samples once per request tag them with. */
+ * unknown: SDKs that tag samples once per request use its id. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
@@ -19,8 +19,8 @@ struct sf_span_place {    /* of one span */
     uint32_t parent;      /* or SF_NOBODY */
     uint32_t local_root;  /* itself when it is one */
     uint32_t depth;       /* below its local root */
-    uint64_t process;     /* sf_process_hash; 0: unknown, then equal to no other */
-    uint64_t thread;      /* 0: the span does not say */
+    uint64_t process;     /* sf_process_hash; 0: unknown, different from all others */
+    uint64_t thread;      /* 0: not given */
     uint64_t start_ns;    /* as sent */
     uint64_t end_ns;      /* never before the start */
     uint64_t self_ns;     /* time outside all local children */
@@ -34,12 +34,12 @@ struct sf_span_tree {
     const uint32_t *first;              /* n_spans + 1 runs: the last holds the roots */
     struct sf_table at, any_at;         /* by trace and span id; by span id alone */
     uint32_t n_spans;
-    /* By span: what brings its times to the clock of the first root. NULL: clocks agree, or were
-     * not compared (link/clock_fix.h). */
+    /* By span: the shift to the clock of the first root. NULL: clocks agree, or were not compared
+     * (link/clock_fix.h). */
     const int64_t *shifts_ns;
 };
 
-struct sf_span_origin { /* what the span's resource and attributes say of where it ran */
+struct sf_span_origin { /* where the span ran, from its resource and attributes */
     uint64_t process, thread;
 };
 
@@ -51,25 +51,24 @@ enum sf_err sf_span_tree_build(const struct sf_span *spans, const struct sf_span
 
 /* The first span with that id in that trace (a zero trace id: in any), or SF_NOBODY. */
 uint32_t sf_span_tree_find(const struct sf_span_tree *t, sf_trace_id trace, sf_span_id id);
-/* By span: its time outside all children, here and elsewhere, on one clock. In `req`; NULL: it is
+/* By span: its time outside all children, local and remote, on one clock. In `req`; NULL: it is
  * full. */
 const uint64_t *sf_span_tree_own_ns(const struct sf_span_tree *t, struct sf_arena *req);
-/* For each span: is it below `above` or the same, going through any process? One walk for all of
- * them: asking span by span takes a chain of parents the square of its length. NULL: the arena is
- * full. */
+/* For each span: is it `above` or a descendant of it, through any process? One walk for all spans:
+ * checking each separately takes quadratic time for a chain of parents. NULL: the arena is full. */
 bool *sf_span_tree_mark_below(const struct sf_span_tree *t, uint32_t above, struct sf_arena *req);
 static inline bool sf_span_tree_is_local(const struct sf_span_tree *t, uint32_t a, uint32_t b)
 {
     return t->places[a].process != 0 && t->places[a].process == t->places[b].process;
 }
 
-/* A span's times as the clock of another span in the same tree has them. */
+/* The shift of a span's times to the clock of another span in the same tree. */
 static inline int64_t sf_span_tree_shift_ns(const struct sf_span_tree *t, uint32_t span,
                                             uint32_t as_of)
 {
     return t->shifts_ns ? t->shifts_ns[span] - t->shifts_ns[as_of] : 0;
 }
-/* And as that of the first root. */
+/* A span's times on the clock of the first root. */
 static inline uint64_t sf_span_tree_start_ns(const struct sf_span_tree *t, uint32_t span)
 {
     return sf_shift_sat_u64(t->places[span].start_ns, t->shifts_ns ? t->shifts_ns[span] : 0);

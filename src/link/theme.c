@@ -1,4 +1,4 @@
-/* theme.c - kinds of work people recognise by name. */
+/* theme.c - recognises kinds of work by function names. */
 #include "link/theme.h"
 
 #include <string.h>

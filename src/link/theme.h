@@ -1,5 +1,5 @@
-/* theme.h - kinds of work people recognise by name, wherever it happens: parsing JSON, matching
- * patterns, allocating. theme_table.c holds the names. */
+/* theme.h - recognises kinds of work by function names: parsing JSON, matching patterns,
+ * allocating. theme_table.c has the names. */
 #pragma once
 #include "model/tree.h"
 
@@ -14,7 +14,7 @@ enum sf_theme {
     SF_THEMES
 };
 
-enum sf_theme_fit { /* where in the name the text stands */
+enum sf_theme_fit { /* where in the name the text must be */
                     SF_FIT_ANY,
                     SF_FIT_START,
                     SF_FIT_WHOLE
@@ -23,14 +23,14 @@ enum sf_theme_fit { /* where in the name the text stands */
 struct sf_theme_rule {
     enum sf_theme theme;
     enum sf_theme_fit fit;
-    const char *text;    /* small letters: case is folded */
-    const char *example; /* a frame as profilers write it; the tests ask each rule for its own */
+    const char *text;    /* lower case: case is ignored */
+    const char *example; /* a frame as profilers write it; used by the tests of each rule */
 };
 
 extern const struct sf_theme_rule sf_theme_rules[];
 extern const uint32_t sf_theme_n_rules;
 
-/* Words that make such a function one that reads: "parse", "decode"; of patterns: "compile". */
+/* Words that make such a function a parser: "parse", "decode"; for patterns: "compile". */
 struct sf_parser_rule {
     enum sf_theme theme;
     const char *text, *example;
@@ -38,7 +38,7 @@ struct sf_parser_rule {
 extern const struct sf_parser_rule sf_parser_rules[];
 extern const uint32_t sf_parser_n_rules;
 
-/* The theme of a function that turns text or bytes into something else, or NONE. */
+/* The theme of a function that parses text or bytes, or NONE. */
 enum sf_theme sf_theme_of_parser(const struct sf_frame *frame);
 enum sf_theme sf_theme_of(const struct sf_frame *frame);
 const char *sf_theme_words(enum sf_theme theme); /* "pattern matching" */

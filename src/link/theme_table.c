@@ -1,8 +1,8 @@
-/* theme_table.c - the names by which kinds of work are recognised.
+/* theme_table.c - the function names by which kinds of work are recognised.
  *
- * First fit wins: the narrower theme stands first (json.Marshal is JSON, not serialising in
- * general). Texts are whole words or unmistakable parts of them: "log" alone would take login and
- * catalogue. Every line carries an example; a test asks the table for all of them. */
+ * The first match is used: the narrower theme comes first (json.Marshal is JSON, not serialisation
+ * in general). Texts are whole words or unmistakable parts of them: "log" alone would match login
+ * and catalogue. Every line has an example; a test checks all of them. */
 #include "link/theme.h"
 
 #define ANY   SF_FIT_ANY

@@ -1,8 +1,8 @@
-/* thread_line.c - which thread worked for a span, instant by instant.
+/* thread_line.c - determines which thread worked for a span at each time.
  *
- * The ties of one thread that follow each other closely are joined to one run: a gap no longer
- * than a tie beside it is what sampling leaves open. Runs are then walked in order of their start.
- * A chosen run lasts to its end, or until a run of the span's own thread begins. */
+ * Consecutive ties of one thread are joined to a run if the gap between them is at most as long as
+ * one of the two ties: sampling leaves such gaps. Runs are then processed by start. A chosen run
+ * lasts until its end, or until a run of the span's own thread begins. */
 #include "link/thread_line.h"
 
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static int thread_line_order_by_start(const void *a, const void *b)
     return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-/* Clipped to the span; a tie outside it says nothing. */
+/* Clips ties to the span; drops those outside. */
 static uint32_t thread_line_clip(struct sf_thread_tie *ties, uint32_t n, uint64_t start_ns,
                                  uint64_t end_ns)
 {
@@ -50,7 +50,7 @@ static uint32_t thread_line_clip(struct sf_thread_tie *ties, uint32_t n, uint64_
 static uint32_t join_runs(struct sf_thread_tie *ties, uint32_t n)
 {
     uint32_t n_runs = 0;
-    uint64_t last_ns = 0; /* length of the run's newest tie */
+    uint64_t last_ns = 0; /* length of the run's last tie */
     for (uint32_t i = 0; i < n; i++) {
         struct sf_thread_tie t = ties[i];
         struct sf_thread_tie *run = n_runs > 0 ? &ties[n_runs - 1] : NULL;
@@ -68,7 +68,7 @@ static uint32_t join_runs(struct sf_thread_tie *ties, uint32_t n)
 
 static void thread_line_add(struct walk *w, uint64_t end_ns, uint64_t thread)
 {
-    uint64_t at_ns = w->pieces[w->n].start_ns; /* the open one */
+    uint64_t at_ns = w->pieces[w->n].start_ns; /* start of the current piece */
     if (end_ns <= at_ns)
         return;
     if (w->n > 0 && w->pieces[w->n - 1].thread == thread) {
@@ -80,7 +80,7 @@ static void thread_line_add(struct walk *w, uint64_t end_ns, uint64_t thread)
     w->pieces[w->n].start_ns = end_ns;
 }
 
-/* From the open piece's start to the run that begins next, or to the span's end. */
+/* Fills the time from the current piece's start to the next run, or to the span's end. */
 static void bridge(struct walk *w, const struct sf_thread_tie *next)
 {
     uint64_t at_ns = w->pieces[w->n].start_ns;
@@ -141,8 +141,8 @@ enum sf_err sf_thread_line_make(uint64_t start_ns, uint64_t end_ns, uint64_t spa
     w.n_runs = join_runs(ties, n);
     if (w.n_runs > 0)
         qsort(ties, w.n_runs, sizeof(*ties), thread_line_order_by_start);
-    /* A run starts and ends a piece, may be cut once by each run of the span's thread, and leaves a
-     * gap of two pieces before it. */
+    /* Each run starts and ends a piece, may be cut once by each run of the span's thread, and
+     * leaves a gap of two pieces before it. */
     w.pieces = sf_arena_new_n(req, 5 * (size_t)w.n_runs + 3, sizeof(*w.pieces));
     if (!w.pieces)
         return sf_fail(why, SF_ERR_LIMIT, "time breakdown: no memory for the threads of %u samples",

@@ -1,11 +1,11 @@
-/* thread_line.h - which thread worked for a span, instant by instant.
+/* thread_line.h - determines which thread worked for a span at each time.
  *
  * Samples that name the span decide: while such a sample lasts, its thread is the span's. Between
- * two of one thread the thread stays; between two of different threads it changes half way (the
- * span was handed over). Where samples of several threads lie on one instant the span's own
- * `thread.id` is preferred, then the thread that was there first: the others worked beside it.
- * Before the first such sample, and where there are none, it is the span's `thread.id`. If that is
- * unknown too, so is the thread: samples of unrelated threads have no say. */
+ * two samples of one thread the thread stays; between two of different threads it changes half way
+ * (the span was handed over). If samples of several threads overlap, the span's own `thread.id` is
+ * preferred, then the thread that was there first: the others worked in parallel. Before the first
+ * such sample, and if there are none, it is the span's `thread.id`. If that is unknown, so is the
+ * thread: samples of unrelated threads are not used. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
@@ -21,8 +21,9 @@ struct sf_thread_piece {
 };
 
 struct sf_thread_line {
-    const struct sf_thread_piece *pieces; /* by time, they tile the span; neighbours differ */
-    uint32_t n;                           /* at least 1 */
+    /* Sorted by time, they tile the span; neighbours differ. */
+    const struct sf_thread_piece *pieces;
+    uint32_t n; /* at least 1 */
 };
 
 /* `ties` are reordered. LIMIT: the arena is full. */
@@ -30,5 +31,5 @@ enum sf_err sf_thread_line_make(uint64_t start_ns, uint64_t end_ns, uint64_t spa
                                 struct sf_thread_tie *ties, uint32_t n_ties, struct sf_arena *req,
                                 struct sf_thread_line *out, struct sf_why *why);
 
-/* The piece an instant falls into; instants outside the span: the nearest one. */
+/* The piece at a time; for times outside the span, the nearest one. */
 const struct sf_thread_piece *sf_thread_line_at(const struct sf_thread_line *l, uint64_t at_ns);

@@ -1,4 +1,4 @@
-/* thread_table.c - which of a process's sampled threads a span ran on. */
+/* thread_table.c - finds the sampled thread of a process on which a span ran. */
 #include "link/thread_table.h"
 
 #include <stdlib.h>
@@ -34,7 +34,7 @@ struct sf_span_thread sf_span_thread_from(struct sf_value id, struct sf_value sa
         .is_kernel = sf_str_eq(sdk, SF_STR("spanflame"))};
 }
 
-/* Names that one side does not have agree with any. */
+/* A name that only one side has does not contradict. */
 static bool agrees(const struct sf_span_thread *says, const struct sf_sampled_thread *t)
 {
     uint64_t name = thread_table_hash_of(t->name);
@@ -93,7 +93,7 @@ bool sf_thread_table_make(struct sf_detail_thread *list, uint32_t n, struct sf_a
     return true;
 }
 
-/* The first of that process with a number (thread, or runtime's) of at least `id`. */
+/* The first entry of that process with a number (thread, or runtime's) of at least `id`. */
 static uint32_t thread_table_find_place(const struct sf_thread_table *t, uint64_t process,
                                         uint64_t id, bool is_runtime)
 {
@@ -120,7 +120,7 @@ static const struct sf_sampled_thread *find_runtime(const struct sf_thread_table
         const struct sf_detail_thread *one = &t->threads[t->by_runtime[i]];
         if (one->process != process || one->t.runtime_id != says->id)
             return NULL;
-        /* For other languages a number of the runtime counts only where it is all there is. */
+        /* For other languages the runtime's number counts only if there is no kernel number. */
         if (agrees(says, &one->t) && (says->is_runtime || one->t.kernel_id == 0))
             return &one->t;
     }
@@ -138,7 +138,7 @@ static const struct sf_sampled_thread *find_number(const struct sf_thread_table 
     return is_it && agrees(says, &one->t) ? &one->t : find_runtime(t, process, says);
 }
 
-/* Of pools that give several threads one name nothing is stated. */
+/* If a pool gives several threads the same name, the name identifies none. */
 static const struct sf_sampled_thread *thread_table_find_name(const struct sf_thread_table *t,
                                                               uint64_t process,
                                                               const struct sf_span_thread *says,
@@ -160,7 +160,7 @@ static const struct sf_sampled_thread *thread_table_find_name(const struct sf_th
     return found;
 }
 
-/* Is there any number of the span's kind? */
+/* Does the process have any thread number of the span's kind? */
 static bool is_comparable(const struct sf_thread_table *t, uint64_t process,
                           const struct sf_span_thread *says)
 {

@@ -1,4 +1,4 @@
-/* time_tree.c - all of a time as one tree. */
+/* time_tree.c - one tree of all the time: code and waits. */
 #include "link/time_tree.h"
 
 #include <string.h>

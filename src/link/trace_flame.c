@@ -1,9 +1,9 @@
-/* trace_flame.c - a whole request, over all services, as one flame graph.
+/* trace_flame.c - one flame graph of a whole trace, over all services.
  *
- * A span's bar hangs below its parent's when both are in one process, else below its service. The
- * stacks' nodes are made below a span's bar when a claim first needs them: for every span a map
- * from stack node to graph node would be spans x nodes, so claims are gone through span by span
- * with one map, and the nodes it touched are forgotten after each. */
+ * A span's bar is below its parent's if both are in one process, otherwise below its service.
+ * Stacks are added below a span's bar when a claim needs them. A map from stack node to graph node
+ * for every span would need spans x nodes, so claims are processed span by span with one map, which
+ * is reset after each. */
 #include "link/trace_flame.h"
 
 #include <stdlib.h>
@@ -18,10 +18,10 @@ struct work {
     struct sf_tree_builder b;
     const uint32_t *bars; /* by span */
     struct sf_claims_by_span by_span;
-    uint32_t *frames;          /* by frame of the stacks: place in the graph, or SF_NONE */
-    uint32_t *nodes, *touched; /* by node of the stacks: place below the current span */
+    uint32_t *frames;          /* by frame of the stacks: number in the graph, or SF_NONE */
+    uint32_t *nodes, *touched; /* by node of the stacks: node below the current span */
     uint32_t n_touched;
-    uint32_t *path; /* nodes on the way down */
+    uint32_t *path; /* scratch: nodes from the root down */
 };
 
 static bool trace_flame_prepare(struct work *w, struct sf_arena *scratch)
@@ -46,7 +46,7 @@ static uint32_t bar_below(struct sf_tree_builder *b, uint32_t parent, sf_str nam
     return sf_tree_builder_child(b, parent, sf_tree_builder_frame(b, &f));
 }
 
-/* Parents first: from the roots down, as local depths alone do not order a trace. */
+/* Parents first: from the roots down, since local depths do not order a whole trace. */
 const uint32_t *sf_trace_flame_bars(const struct sf_span_tree *spans, const sf_str *services,
                                     struct sf_tree_builder *b, struct sf_arena *req)
 {
@@ -99,7 +99,7 @@ static int64_t sum_of_claims(const struct work *w, uint32_t span)
     return sum;
 }
 
-/* What the claims are shares of: never less than their sum. */
+/* The base of the claims' shares: never less than their sum. */
 static double whole_of(const struct work *w, uint32_t span)
 {
     double sum = (double)sum_of_claims(w, span), own = (double)w->in->spans->places[span].self_ns;

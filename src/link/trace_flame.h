@@ -1,11 +1,11 @@
-/* trace_flame.h - a whole request, over all services, as one flame graph.
+/* trace_flame.h - one flame graph of a whole trace, over all services.
  *
- * service > local root span > child spans > frames. With no weights a bar is what the samples say,
- * in their unit. With a weight for each span (its own wall time, or its own time on the critical
- * path) a bar is that time, cut among the span's stacks by its samples' shares. Samples of time
- * cover a part of it: the rest (waiting, or not sampled) stays on the span's own bar, as all of it
- * does without samples. So the total is the sum of the claims, or of the weights. Equal spans below
- * one parent are one bar: a loop of calls reads as one. */
+ * service > local root span > child spans > frames. Without weights a bar is the sum of its
+ * samples, in their unit. With a weight for each span (its own wall time, or its own time on the
+ * critical path) a bar is that time, divided among the span's stacks by the shares of its samples.
+ * Samples of time cover only a part of it: the rest (waiting, or not sampled) stays on the span's
+ * own bar; without samples, all of it does. So the total is the sum of the claims, or of the
+ * weights. Equal spans below one parent are one bar, so that a loop of calls appears as one. */
 #pragma once
 #include "flame/tree_builder.h"
 #include "link/attribution.h"

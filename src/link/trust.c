@@ -5,9 +5,8 @@
 
 #define Z95 1.959963984540054
 
-/* Of few hits the lower end is Poisson's: half of the 5 % quantile of chi squared with two degrees
- * of freedom for each; between whole numbers, which samples of different worth make, on the line.
- */
+/* For few hits the lower end is Poisson's: half of the 5 % quantile of chi squared with two degrees
+ * of freedom per hit; interpolated for fractions, which samples of different value cause. */
 static double least_of_few(double n_hits)
 {
     static const double hits[] = {0, 0.0513, 0.3554, 0.8177};

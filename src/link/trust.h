@@ -7,26 +7,26 @@ struct sf_interval {
     double low, high;
 };
 
-/* The 95 % interval of a share of which `n_hits` of `n_samples` samples speak. Wilson's: it stays
- * inside [0, 1]. That one holds in 86 to 92 % where hits are few or samples are; so it is a little
- * wider with few samples, and its end on the side of few hits is Poisson's (Brown, Cai and DasGupta
- * 2001). It holds in 93 % or more for every share from 5 samples on. Without samples: [0, 1]. */
+/* The 95 % interval of a share, for `n_hits` of `n_samples` samples. Wilson's interval stays inside
+ * [0, 1], but its coverage is only 86 to 92 % if hits or samples are few; so it is a little wider
+ * with few samples, and its end on the side of few hits is Poisson's (Brown, Cai and DasGupta
+ * 2001). Coverage is 93 % or more for every share from 5 samples on. Without samples: [0, 1]. */
 struct sf_interval sf_trust_share(double n_hits, double n_samples);
 
-/* Of samples that represent different amounts, how many equal ones know as much: with the sum of
- * the amounts and the sum of their squares. A sample that is worth ten because nine came too late
- * is one observation. */
+/* The effective number of equal samples, for samples of different value: from the sum of values and
+ * the sum of their squares. A sample that represents ten because nine came too late is one
+ * observation. */
 double sf_trust_effective(double sum, double sum_of_squares);
 
-/* The most samples a span can have: its length at that rate on that many threads at once. */
+/* The most samples a span can have: its duration at that rate on that many threads. */
 double sf_trust_most(uint64_t duration_ns, double period_ns, uint32_t n_threads);
 
-/* Below this many samples neither times nor functions are stated, only how many there are. */
+/* With fewer samples neither times nor functions are reported, only their number. */
 enum { SF_TRUST_FEW = 5 };
 
 enum sf_trust {
     SF_TRUST_NONE, /* no samples at all */
-    SF_TRUST_THIN, /* under 30: shapes are chance */
+    SF_TRUST_THIN, /* under 30: shares are mostly chance */
     SF_TRUST_FAIR, /* under 400: a share of a half is known to 5 points */
     SF_TRUST_GOOD
 };
