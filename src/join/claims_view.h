@@ -17,8 +17,8 @@ void sf_claims_view_grades(const struct sf_attribution *a, const bool *is_asked,
 /* How many samples the profiler took (sample_count.h). */
 double sf_claims_view_samples(const struct sf_link_set *set, int64_t value, uint64_t n_samples);
 /* The effective number of samples, if some samples with times represent several: samples that came
- * late are not independent observations. `timed` is the sum of their values, `timed_squares` that of
- * the squares. */
+ * late are not independent observations. `timed` is the sum of their values, `timed_squares` that
+ * of the squares. */
 double sf_claims_view_worth(const struct sf_link_set *set, double taken, double timed,
                             double timed_squares);
 /* Are there too few samples, of a profiler that samples time, to report more than their number?

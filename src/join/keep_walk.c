@@ -13,8 +13,7 @@
 #include "exec/services.h"
 
 #define BEFORE_NS SF_NS_PER_DAY       /* usual durations are taken from the day before */
-#define AFTER_NS  (900 * SF_NS_PER_S) /* samples may arrive this long after the start of a request \
-                                       */
+#define AFTER_NS  (900 * SF_NS_PER_S) /* samples may arrive this long after a request began */
 
 enum {
     MAX_SPANS = 200000, /* most spans of one trace; the others are ignored */

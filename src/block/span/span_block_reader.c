@@ -12,9 +12,7 @@ enum {
     MAX_SECTIONS = 256,
     MAX_TABLE_LEN = 1 << 28, /* largest section that is read at once */
 };
-#define MAX_TABLES_LEN                                                        \
-    ((uint64_t)4 << 30) /* address space for tables; only what is used counts \
-                         */
+#define MAX_TABLES_LEN ((uint64_t)4 << 30) /* reserved address space for tables */
 
 /* ---- bytes ---- */
 
