@@ -5,9 +5,9 @@
 #include "base/heap.h"
 #include "base/limits.h"
 
-/* Arenas of ordinary requests are used again: a fresh one costs a page fault per 4 KiB decoded,
- * more than decoding itself (bench/load). Slots change hands by exchange, so no lock is needed;
- * what an arena keeps after its reset bounds the pool to N_SPARE MiB. */
+/* Arenas of ordinary requests are reused: a new one costs a page fault per 4 KiB decoded, more than
+ * decoding itself (bench/load). Slots are taken and returned by atomic exchange, so no lock is
+ * needed; an arena keeps at most 1 MiB after its reset, so the pool is limited to N_SPARE MiB. */
 enum { N_SPARE = 8 };
 static _Atomic(uint8_t *) spare[N_SPARE];
 

@@ -17,11 +17,11 @@
  *     event    := zz(time - span's start) name:string attrs dropped
  *     link     := trace_id:16 bytes span_id:u64le trace_state:string flags attrs dropped
  *
- * Each distinct string is in it once, where it first occurs, so the reader needs one table (its
- * size is n_strings) and hands out views. The bytes are compressed afterwards; a smarter packing of
- * ids and times would win little here and belongs to blocks. Valid if and only if every count fits
- * what is left, every number of a string was given before, every place is in its list, lists inside
- * values are well-formed, and nothing is left at the end. */
+ * Each distinct string is stored once, where it first occurs, so the reader needs one table (of
+ * n_strings entries) and returns views. The bytes are compressed afterwards; a better packing of
+ * ids and times would gain little here and belongs to blocks. Valid if and only if every count fits
+ * the remaining bytes, every string number was defined before, every index is in its list, lists
+ * inside values are well-formed, and no bytes are left at the end. */
 #include "model/batch_codec.h"
 
 #include "base/num.h"
@@ -270,7 +270,7 @@ static void get_span(struct sf_decoder *d, const struct sf_span_batch *batch, ui
     s->dropped_links = sf_codec_get_u32(d);
 }
 
-enum { LEAST_RESOURCE = 4, LEAST_SCOPE = 5, LEAST_SPAN = 47 }; /* bytes of the emptiest one */
+enum { LEAST_RESOURCE = 4, LEAST_SCOPE = 5, LEAST_SPAN = 47 }; /* minimum length of each in bytes */
 
 static void batch_codec_get_batch(struct sf_decoder *d, struct sf_span_batch *batch)
 {

@@ -8,7 +8,7 @@
 
 enum { FIRST_STRINGS = 512, MAX_EXPECTED = 1 << 18 };
 
-/* Room for one string more; the first time for as many as are expected. */
+/* Reserves space for one more string; the first time for as many as are expected. */
 static bool codec_make_room(struct sf_encoder *e)
 {
     size_t first = e->n_expected > FIRST_STRINGS ? e->n_expected : FIRST_STRINGS;
@@ -20,7 +20,7 @@ static bool codec_make_room(struct sf_encoder *e)
     return false;
 }
 
-/* Its number; 0: a fault. */
+/* Returns its number; 0: an error. */
 static uint32_t put_str(struct sf_encoder *e, sf_str s)
 {
     struct sf_table_lookup lookup;
@@ -89,7 +89,7 @@ void sf_codec_get_fail(struct sf_decoder *d, const char *fault)
         d->fault = fault;
         d->fault_off = (size_t)(d->at - d->start);
     }
-    d->at = d->end; /* later reads give zero */
+    d->at = d->end; /* later reads return zero */
 }
 
 const uint8_t *sf_codec_get_raw(struct sf_decoder *d, size_t len)
@@ -98,7 +98,7 @@ const uint8_t *sf_codec_get_raw(struct sf_decoder *d, size_t len)
     const uint8_t *p = d->at;
     if (len > (size_t)(d->end - d->at)) {
         sf_codec_get_fail(d, "cut off");
-        return zeros; /* callers of variable length ask for the fault first */
+        return zeros; /* for variable lengths callers check for an error first */
     }
     d->at += len;
     return p;
@@ -144,7 +144,7 @@ int64_t sf_codec_get_zigzag(struct sf_decoder *d)
     return (int64_t)(v >> 1 ^ (0 - (v & 1)));
 }
 
-/* A count of things that take at least `least` bytes each: larger counts are rejected. */
+/* A number of items of at least `least` bytes each: larger numbers are rejected. */
 uint32_t sf_codec_get_count(struct sf_decoder *d, size_t least)
 {
     uint64_t n = sf_codec_get_varint(d);

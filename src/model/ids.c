@@ -22,7 +22,7 @@ static bool parse_padded(sf_str hex, uint8_t *out, size_t len)
         return false;
     memset(out, 0, len);
     for (size_t i = 0; i < hex.len; i++) {
-        size_t place = 2 * len - hex.len + i; /* digit number, counted from the left */
+        size_t place = 2 * len - hex.len + i; /* index of the digit, from the left */
         int digit = sf_hex_digit(hex.p[i]);
         if (digit < 0)
             return false;

@@ -1,4 +1,4 @@
-/* ids.h - the names of traces, spans and profiles. */
+/* ids.h - ids of traces, spans and profiles. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@ typedef struct sf_trace_id {
  */
 typedef uint64_t sf_span_id;
 
-/* A profile's own id: series hash64, then time64 (or the sender's UUID as it came). */
+/* A profile's id: series hash64, then time64 (or the sender's UUID unchanged). */
 typedef struct sf_profile_id {
     uint8_t b[16];
 } sf_profile_id;
@@ -28,13 +28,13 @@ static inline int sf_trace_id_cmp(sf_trace_id a, sf_trace_id b)
 {
     return memcmp(a.b, b.b, sizeof(a.b));
 }
-/* For a table in memory. */
+/* Hash for tables in memory. */
 static inline uint64_t sf_trace_id_key(sf_trace_id id, uint32_t tenant)
 {
     return sf_key_mix(sf_key_u64(sf_load_u64le(id.b)) + tenant, sf_load_u64le(id.b + 8));
 }
 bool sf_trace_id_is_zero(sf_trace_id id);
-uint64_t sf_trace_id_hash(sf_trace_id id, uint32_t tenant); /* what every filter and index hashes */
+uint64_t sf_trace_id_hash(sf_trace_id id, uint32_t tenant); /* used by all filters and indexes */
 
 /* Hex of either case, at most 32 digits, left-padded with zeros; an odd length gets a leading 0.
  * False when empty, longer or not hex. */

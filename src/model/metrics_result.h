@@ -1,8 +1,9 @@
-/* metrics_result.h - what a TraceQL metrics query counted, ready to be written in any form. */
+/* metrics_result.h - the result of a TraceQL metrics query, in a form that can be written in any
+ * format. */
 #pragma once
 #include "model/value.h"
 
-struct sf_metric_exemplar { /* one span behind a sample */
+struct sf_metric_exemplar { /* an example span for a value */
     struct sf_attrs labels;
     double value;
     int64_t time_ns; /* the span's start */
@@ -16,14 +17,14 @@ struct sf_metric_series {
 };
 
 struct sf_metrics_result {
-    struct sf_metric_series *series; /* by number of labels, then label by label */
+    struct sf_metric_series *series; /* sorted by number of labels, then label by label */
     uint32_t n_series;
     uint32_t n_steps; /* an instant query has one */
     int64_t from_ns;  /* step i covers (from + i * step, from + (i + 1) * step] ... */
-    int64_t step_ns;  /* ... and carries its right edge */
-    bool is_running;  /* counting continues: values will grow */
+    int64_t step_ns;  /* ... and has the time of its right edge */
+    bool is_running;  /* still counting: values will grow */
     bool is_partial;  /* a limit was hit: `note` says which */
-    bool is_cut;      /* likewise, by something else than what could not be read */
+    bool is_cut;      /* a limit other than unreadable data */
     sf_str note;
     uint64_t n_inspected_traces, n_inspected_spans, read_len, n_blocks;
 };

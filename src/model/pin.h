@@ -8,6 +8,6 @@ struct sf_pin {
     sf_trace_id trace;
     int64_t until_ns;
     int64_t created_ns;
-    int64_t start_ns; /* of the trace's first span; an erasure by time examines it */
-    sf_str note;      /* what it is for; may be empty */
+    int64_t start_ns; /* start of the trace's first span; used by erasures with a time range */
+    sf_str note;      /* the user's note; may be empty */
 };

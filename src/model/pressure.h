@@ -1,9 +1,9 @@
-/* pressure.h - how much a store that is under load still takes, and when it takes less.
+/* pressure.h - load levels: what the server still accepts under load.
  *
- * Each level refuses one thing more, the least worth first: the detail of samples of less important
- * traces, all detail, profiles, half of the spans, everything. What fills (a line of the memory
- * budget, a queue) and what runs out (free space) is held against the same steps, so the order is
- * the same whatever is short. docs/overload.md states it for operators. */
+ * Each level refuses more data, the least valuable first: the detail of samples of less important
+ * traces, all detail, profiles, half of the spans, everything. Memory, queues and free disk space
+ * are compared with the same steps, so the order is the same for every shortage. docs/overload.md
+ * describes it for operators. */
 #pragma once
 #include <stdint.h>
 
@@ -12,9 +12,9 @@ enum sf_pressure {
     SF_PRESSURE_BASELINE, /* samples of traces that neither failed nor were slow lose their detail
                            */
     SF_PRESSURE_DETAIL,   /* all samples do */
-    SF_PRESSURE_PROFILES, /* profiles are refused */
-    SF_PRESSURE_SPANS,    /* and spans: docs/overload.md says which */
-    SF_PRESSURE_REFUSE    /* and all of them: disk full, log failed, too far behind */
+    SF_PRESSURE_PROFILES, /* profiles are refused too */
+    SF_PRESSURE_SPANS,    /* some spans are refused too: docs/overload.md says which */
+    SF_PRESSURE_REFUSE    /* everything is refused: disk full, log failed, too far behind */
 };
 
 static inline enum sf_pressure sf_pressure_max(enum sf_pressure a, enum sf_pressure b)
@@ -27,7 +27,8 @@ static inline enum sf_pressure sf_pressure_min(enum sf_pressure a, enum sf_press
     return a < b ? a : b;
 }
 
-/* Of something that fills. A flush begins at 20 of 32, so all of this is above what is usual. */
+/* Level for something that fills up. A flush begins at 20 of 32, so all levels are above normal
+ * use. */
 static inline enum sf_pressure sf_pressure_of_fill(uint64_t used, uint64_t cap)
 {
     uint64_t parts = cap / 32 ? used / (cap / 32) : 0;
@@ -38,7 +39,7 @@ static inline enum sf_pressure sf_pressure_of_fill(uint64_t used, uint64_t cap)
                          : SF_PRESSURE_NONE;
 }
 
-/* Of free space of which `min_len` must stay. */
+/* Level for free space of which `min_len` must remain. */
 static inline enum sf_pressure sf_pressure_of_free(uint64_t free_len, uint64_t min_len)
 {
     return free_len < min_len                  ? SF_PRESSURE_REFUSE
@@ -48,7 +49,7 @@ static inline enum sf_pressure sf_pressure_of_free(uint64_t free_len, uint64_t m
                                                : SF_PRESSURE_NONE;
 }
 
-/* Of blocks that wait to be merged: from `slow` on in four steps to `refuse`. */
+/* Level for the number of blocks that wait to be merged: four steps from `slow` to `refuse`. */
 static inline enum sf_pressure sf_pressure_of_blocks(uint32_t n, uint32_t slow, uint32_t refuse)
 {
     uint32_t step = refuse > slow ? (refuse - slow + 3) / 4 : 1;

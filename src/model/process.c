@@ -80,8 +80,8 @@ enum sf_process_kind sf_process_kind_of(sf_str key, bool is_guess)
     return sf_str_starts(key, SF_STR("session=")) ? SF_PROCESS_SESSION : SF_PROCESS_GUESS;
 }
 
-/* The address of a sender is not the same for both signals, so a pid beside it is not a name here.
- */
+/* A sender's address may differ between the two signals, so address and pid together do not
+ * identify a process here. */
 bool sf_process_names_of(sf_str service, struct sf_attrs resource, struct sf_arena *tmp,
                          struct sf_process_names *out)
 {
@@ -99,7 +99,7 @@ bool sf_process_names_of(sf_str service, struct sf_attrs resource, struct sf_are
             return false;
         out->hashes[SF_PROCESS_MACHINE_PID] = sf_process_hash(service, key);
     }
-    /* Labels of profiles have a pod's name; its uid is rarer. */
+    /* Labels of profiles contain a pod's name, rarely its uid. */
     for (int i = 0; i < 2; i++) {
         sf_str pod = sf_attrs_str(resource, sf_str_from(pods[i]));
         if (pod.len == 0)

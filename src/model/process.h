@@ -1,15 +1,15 @@
-/* process.h - the instance a span and a sample share.
+/* process.h - identifies the process instance, so that spans and samples of it can be joined.
  *
- * As far as given: service.instance.id, else container.id or host.id with process.pid, else pod,
- * else a client's session id, else the sender's address (then `is_guess`, and joins fall to the
- * service; keys of profiles then tell the labels of their uploads apart, too). Both signals derive
- * the key here, so that the two always agree. One side may know more names of an instance than the
- * other: a span's resource gives all of its names. */
+ * The key is service.instance.id, else container.id or host.id with process.pid, else pod, else a
+ * client's session id, else the sender's address (then `is_guess`: samples are joined by service
+ * only, and keys of profiles also contain a hash of the upload's labels). Both signals compute the
+ * key here, so that they agree. One side may have more identifiers of an instance than the other,
+ * so all identifiers in a span's resource are available. */
 #pragma once
 #include "base/arena.h"
 #include "model/span.h"
 
-enum sf_process_kind { /* which name a key is made of */
+enum sf_process_kind { /* the identifier that a key is made of */
                        SF_PROCESS_GUESS,
                        SF_PROCESS_SESSION,
                        SF_PROCESS_PEER_PID,
@@ -19,16 +19,16 @@ enum sf_process_kind { /* which name a key is made of */
                        SF_PROCESS_KINDS
 };
 
-/* The key in words ("instance=..." / "container=...;pid=7"), in `req`. False: no memory. */
+/* The key as text ("instance=..." or "container=...;pid=7"), in `req`. False: no memory. */
 bool sf_process_key(struct sf_attrs resource, sf_str session_id, sf_str peer, struct sf_arena *req,
                     sf_str *out_key, bool *out_is_guess);
-/* What queries and detail rows carry: hash of (service, key); never 0. */
+/* Used in queries and detail rows: hash of (service, key); never 0. */
 uint64_t sf_process_hash(sf_str service, sf_str key);
 
-/* Of a key; `is_guess` as it came with the key. */
+/* The kind of a key; `is_guess` is the value returned with the key. */
 enum sf_process_kind sf_process_kind_of(sf_str key, bool is_guess);
 
-struct sf_process_names { /* all that a resource says, by kind; 0: not given */
+struct sf_process_names { /* all identifiers in a resource, by kind; 0: not given */
     uint64_t hashes[SF_PROCESS_KINDS];
 };
 /* False: no memory. */

@@ -1,16 +1,16 @@
-/* profile.h - profiles of any kind, as decoders hand them on.
+/* profile.h - profiles of any kind, as decoders return them.
  *
- * Tables are per batch and referred to by place; place 0 of every table is a real entry (there is
- * no reserved zero), "none" is SF_NONE. Decoders check every index when they read it, so later
- * rooms may trust them. */
+ * Tables belong to a batch; entries are referred to by index ("place"). Index 0 is a normal entry,
+ * "none" is SF_NONE. Decoders check every index when they read it, so later modules may rely on
+ * them. */
 #pragma once
 #include "model/ids.h"
 #include "model/value.h"
 
 #define SF_NONE UINT32_MAX
 
-/* What a profile measures: name:sample_type:unit:period_type:period_unit, Pyroscope's id in parts.
- * "process_cpu:cpu:nanoseconds:cpu:nanoseconds". */
+/* The type of a profile: name:sample_type:unit:period_type:period_unit, Pyroscope's id in parts,
+ * such as "process_cpu:cpu:nanoseconds:cpu:nanoseconds". */
 struct sf_profile_type {
     sf_str name, sample_type, sample_unit, period_type, period_unit;
 };
@@ -34,7 +34,8 @@ struct sf_line { /* one frame of source; several at one location are inlined cal
     uint32_t line;
 };
 
-enum sf_frame_kind { /* whose code: colours, folding and leaf classification go by it */
+enum sf_frame_kind { /* kind of code: used for colours, folding and the classification of leaf
+                      * frames */
                      SF_FRAME_UNKNOWN,
                      SF_FRAME_NATIVE,
                      SF_FRAME_KERNEL,
@@ -50,11 +51,11 @@ enum sf_frame_kind { /* whose code: colours, folding and leaf classification go 
                      SF_FRAME_RUST,
                      SF_FRAME_LUAJIT,
                      SF_FRAME_MARKER,  /* "(truncated)", unwinding failure */
-                     SF_FRAME_SERVICE, /* only in answers: bars that represent a service, */
+                     SF_FRAME_SERVICE, /* only in answers: bars for a service, ... */
                      SF_FRAME_SPAN,    /* or a span; */
-                     SF_FRAME_RUNNING, /* for time on a CPU without a stack, */
-                     SF_FRAME_UNSEEN,  /* for time that is not known, */
-                     SF_FRAME_WAIT_GC, /* and for waits: in order of enum sf_ledger_part */
+                     SF_FRAME_RUNNING, /* ... for CPU time without a stack, */
+                     SF_FRAME_UNSEEN,  /* for unknown time, */
+                     SF_FRAME_WAIT_GC, /* and for waits: in the order of enum sf_ledger_part */
                      SF_FRAME_WAIT_RUN_QUEUE,
                      SF_FRAME_WAIT_LOCK,
                      SF_FRAME_WAIT_DISK,
@@ -62,13 +63,14 @@ enum sf_frame_kind { /* whose code: colours, folding and leaf classification go 
                      SF_FRAME_WAIT_IO,
                      SF_FRAME_WAIT_SLEEP,
                      SF_FRAME_KINDS,
-                     SF_FRAME_KINDS_SENT = SF_FRAME_SERVICE /* senders know those before */
+                     SF_FRAME_KINDS_SENT = SF_FRAME_SERVICE /* the kinds before this one may come
+                                                             * from senders */
 };
 
 struct sf_location {
     uint32_t mapping; /* or SF_NONE */
     uint64_t addr;    /* 0 when lines are known; else the offset in the mapping's file, which is the
-                       * same in every process, or what the sender gave when it named no range */
+                       * same in every process, or the sender's address if it gave no range */
     const struct sf_line *lines; /* innermost first; none while unsymbolised */
     uint32_t n_lines;
     uint8_t kind; /* enum sf_frame_kind */
@@ -86,30 +88,30 @@ enum sf_sample_state {
     SF_STATE_LOCK,
     SF_STATE_DISK,
     SF_STATE_NET,
-    SF_STATE_IO, /* one of the two, the sender does not say which */
+    SF_STATE_IO, /* disk or network: the sender does not say which */
     SF_STATE_SLEEP,
     SF_STATE_GC,
     SF_STATES
 };
 
 struct sf_sample {
-    uint32_t series; /* place in the batch's series */
+    uint32_t series; /* index in the batch's series */
     uint32_t stack;
     int64_t value;  /* in the series' unit; may be negative in diffs */
-    uint32_t count; /* events behind the value, 1 when unknown */
-    /* What the sender gave beyond that; zero when it did not. Any of them makes a detail row. */
+    uint32_t count; /* number of events in the value, 1 when unknown */
+    /* Optional data from the sender; zero if missing. If any is given, a detail row is stored. */
     sf_trace_id trace_id;
     sf_span_id span_id;
-    uint64_t thread;         /* the kernel's number, or a number or hash of its own; 0: not known */
-    uint64_t runtime_thread; /* the language's own number, such as Java's; 0: not known */
+    uint64_t thread;         /* the kernel's thread id, or another number or hash; 0: unknown */
+    uint64_t runtime_thread; /* the runtime's own id, such as Java's; 0: unknown */
     sf_str thread_name;
     int64_t start_ns;  /* 0: no time of its own */
     int64_t length_ns; /* 0: a moment */
     uint8_t state;     /* enum sf_sample_state */
     bool has_time;
     bool is_kernel_thread; /* `thread` is the kernel's number */
-    /* Its ids are those of the whole upload, which holds several threads, and nothing in it says
-     * that this one worked for them. */
+    /* Its ids are those of the whole upload, which contains several threads, and it is not certain
+     * that this thread worked for that request. */
     bool is_lent;
 };
 
@@ -118,36 +120,38 @@ struct sf_series {
     struct sf_profile_type type;
     const struct sf_label *labels; /* service_name included */
     uint32_t n_labels;
-    uint32_t process;             /* place in the batch's processes, or SF_NONE */
+    uint32_t process;             /* index in the batch's processes, or SF_NONE */
     int64_t time_ns, duration_ns; /* of this profile */
     int64_t period;
     sf_profile_id id; /* zero: derived from series and time */
     bool is_request;  /* uploaded for one request: its own series, not in the service's aggregate */
-    bool is_cumulative; /* a total since process start: the store keeps the difference */
-    bool is_diff;       /* has negative values: after minus before, as the sender computed it */
+    bool is_cumulative; /* a total since process start: the store computes the difference */
+    bool is_diff;       /* has negative values: a difference computed by the sender */
 };
 
-struct sf_process {      /* the instance a span and a sample share */
-    sf_str service, key; /* key: what identifies the instance, see model/process.h */
-    bool is_guess;       /* only the sender's address: joins fall to service level and report it */
+struct sf_process {      /* process instance that spans and samples are joined by */
+    sf_str service, key; /* key: identifies the instance, see model/process.h */
+    bool is_guess;       /* only the sender's address is known: samples are joined by service, which
+                          * is reported */
 };
 
-/* What is known of a thread of a process beside the number that its samples carry. A number that is
- * neither the kernel's nor the runtime's is of rows that were kept without a table of threads, or a
- * hash of the name. */
+/* A thread of a process: its names in addition to the number that its samples carry. A number that
+ * is neither the kernel's nor the runtime's is a hash of the name, or from rows stored without a
+ * table of threads. */
 struct sf_sampled_thread {
     uint64_t thread;                /* as in struct sf_sample */
     uint64_t kernel_id, runtime_id; /* 0: not known */
     sf_str name;
 };
 
-struct sf_profile_drops { /* what a decoder left out or cut, for the answer to the sender */
+struct sf_profile_drops { /* data that a decoder left out or truncated, for the answer to the
+                           * sender */
     uint64_t n_samples;   /* left out */
-    uint64_t n_frames;    /* of samples that were kept */
+    uint64_t n_frames;    /* frames of samples that were kept */
     uint64_t n_parts;     /* lines of text, chunks of a recording, profiles of a request */
-    uint64_t n_labels;    /* of samples, over the limit */
+    uint64_t n_labels;    /* labels of samples over the limit */
     uint64_t n_cut_stacks, n_cut_names;
-    char first[160]; /* why the first one, in words, with its place */
+    char first[160]; /* message about the first one, with its position */
 };
 
 struct sf_profile_batch {
@@ -160,5 +164,5 @@ struct sf_profile_batch {
     const struct sf_sample *samples;
     uint32_t n_mappings, n_functions, n_locations, n_stacks, n_processes, n_series, n_samples;
     struct sf_profile_drops drops;
-    bool is_estimate; /* it reports it itself: an export of ours, of samples that spans share */
+    bool is_estimate; /* the file says so: an export of samples that several spans share */
 };

@@ -1,5 +1,5 @@
 /* The normalised form of a profile batch, version 2. Numbers and strings as in model/codec.h; zz is
- * zigzag; a place that may be SF_NONE is written plus one, 0 is none.
+ * zigzag; an index that may be SF_NONE is written plus one, 0 is none.
  *
  *     batch    := u8 version | u32le n_strings | n_mappings n_functions n_locations n_stacks
  *                 n_processes n_series n_samples
@@ -18,12 +18,12 @@
  *                 THREAD; zz(start - previous start) and
  *                 zz length if TIME; u8 state if STATE; LENT alone says is_lent
  *
- * Version 1 had no is_kernel_thread, runtime_thread and is_diff; it is read as long as logs may
- * hold it.
+ * Version 1 had no is_kernel_thread, runtime_thread and is_diff; it can still be read, because logs
+ * may contain it.
  *
- * Most samples of a profile differ from the one before in stack and value only: four bytes or so
- * before compression. Valid if and only if every count fits what is left, every place is in its
- * list, kinds, states and flags are known, labels are sorted without repeats, and nothing is left
+ * Most samples of a profile differ from the previous one in stack and value only: about four bytes
+ * before compression. Valid if and only if every count fits the remaining bytes, every index is in
+ * its list, kinds, states and flags are known, labels are sorted and unique, and no bytes are left
  * at the end. */
 #include "model/profile_codec.h"
 
@@ -31,7 +31,7 @@
 #include "base/num.h"
 #include "model/codec.h"
 
-enum { VERSION = 2, STEP_MAX = 5 /* bytes of a step between places */ };
+enum { VERSION = 2, STEP_MAX = 5 /* maximum length of an index difference in bytes */ };
 enum { /* of a sample */
        HAS_COUNT = 1 << 0,
        HAS_TRACE = 1 << 1,
@@ -50,7 +50,7 @@ static void put_place(struct sf_buf *out, uint32_t place)
     sf_buf_add_varint(out, place == SF_NONE ? 0 : (uint64_t)place + 1);
 }
 
-/* Half of all bytes are frames: room is requested once a stack, not once a byte. */
+/* Half of all bytes are frames: space is reserved once per stack, not per byte. */
 static void put_stack(struct sf_buf *out, const struct sf_stack *s)
 {
     int64_t before = 0;
@@ -204,7 +204,7 @@ static bool get_bool(struct sf_decoder *d)
     return v == 1;
 }
 
-/* A place in a list of `n`, or none. */
+/* An index into a list of `n`, or none. */
 static uint32_t get_place(struct sf_decoder *d, uint32_t n)
 {
     uint64_t v = sf_codec_get_varint(d);
@@ -215,7 +215,7 @@ static uint32_t get_place(struct sf_decoder *d, uint32_t n)
     return v ? (uint32_t)(v - 1) : SF_NONE;
 }
 
-/* `before` plus a step, which must be a place in a list of `n`. */
+/* `before` plus a difference, which must be an index into a list of `n`. */
 static uint32_t get_step(struct sf_decoder *d, uint32_t before, uint32_t n)
 {
     uint64_t v = (uint64_t)sf_codec_get_zigzag(d) + before;
@@ -358,7 +358,7 @@ static void get_sample(struct sf_decoder *d, const struct sf_profile_batch *b,
         sf_codec_get_fail(d, "an unknown state");
 }
 
-/* bytes of the emptiest one */
+/* minimum length of each in bytes */
 enum {
     LEAST_MAPPING = 5,
     LEAST_FUNCTION = 4,

@@ -1,6 +1,6 @@
-/* profile_codec.h - the normalised form of a profile batch: what the log keeps of profiles (log
- * kind SF_LOG_PROFILES). Own, versioned, compact; decoding checks everything, since a disk is
- * outside too. docs/format-log.md describes the bytes. */
+/* profile_codec.h - the normalised form of a profile batch, which the log stores (log kind
+ * SF_LOG_PROFILES). A versioned, compact format; decoding checks everything, because bytes from
+ * disk are not trusted either. docs/format-log.md describes the bytes. */
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"
@@ -8,7 +8,7 @@
 #include "model/profile.h"
 
 void sf_profile_codec_encode(const struct sf_profile_batch *batch,
-                             struct sf_buf *out); /* fault sticks in `out` */
-/* Views into `in` and lists in `req`. CORRUPT with the byte offset, UNSUPPORTED, LIMIT. */
+                             struct sf_buf *out); /* errors are kept in `out` */
+/* Returns views into `in` and lists in `req`. CORRUPT with the byte offset, UNSUPPORTED, LIMIT. */
 enum sf_err sf_profile_codec_decode(sf_bytes in, struct sf_arena *req, struct sf_profile_batch *out,
                                     struct sf_why *why);

@@ -1,11 +1,11 @@
-/* retention.h - how long what is kept. 0 means without limit. */
+/* retention.h - how long each kind of data is kept. 0 means without limit. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "model/keep_rules.h"
 
-/* What differs for one tenant. */
+/* Values that differ for one tenant. */
 struct sf_tenant_rule {
     int64_t spans_ns, profiles_ns; /* 0: never */
     uint64_t max_len;              /* bytes of its blocks; 0: no limit of its own */
@@ -15,10 +15,10 @@ struct sf_retention {
     int64_t spans_ns, profiles_ns, full_resolution_ns, detail_ns;
     uint64_t max_len;      /* bytes of blocks and log */
     uint64_t min_free_len; /* refuse writes below this much free space; 0: max(2 GB, 5 %) */
-    /* Detail by outcome: an hour is judged when it, and its last samples, are this old. The list of
-     * services is borrowed until the store is closed. */
+    /* Retention by outcome: an hour is processed when it and its last samples are this old. The
+     * list of services is borrowed until the store is closed. */
     int64_t tail_delay_ns;
     struct sf_keep_rules keep;
-    /* Spans of traces that the rules keep live this long, when that is longer than spans_ns. */
+    /* How long spans of traces that the rules keep are stored, if longer than spans_ns. */
     int64_t spans_by_outcome_ns;
 };

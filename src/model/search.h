@@ -1,4 +1,4 @@
-/* search.h - what a TraceQL search found, ready to be written in any form. */
+/* search.h - the result of a TraceQL search, in a form that can be written in any format. */
 #pragma once
 #include "model/ids.h"
 #include "model/value.h"
@@ -7,7 +7,7 @@ struct sf_found_span {
     sf_span_id id;
     sf_str name; /* empty unless the query mentions it */
     uint64_t start_ns, duration_ns;
-    struct sf_attrs attrs; /* what the query touched, keys without scope */
+    struct sf_attrs attrs; /* attributes mentioned in the query, keys without scope */
 };
 
 struct sf_found_set {
@@ -36,7 +36,7 @@ struct sf_found_trace {
 struct sf_search_result {
     const struct sf_found_trace *traces; /* newest first */
     uint32_t n_traces;
-    bool is_running; /* the search continues: more may come */
+    bool is_running; /* still searching: more results may follow */
     bool is_partial; /* a limit was hit: `note` says which */
     sf_str note;
     uint64_t n_inspected_traces, n_inspected_spans, read_len, n_blocks;

@@ -1,4 +1,4 @@
-/* select.h - the words in which rows are requested and taken away. */
+/* select.h - conditions that select rows for queries and erasures. */
 #pragma once
 #include "model/ids.h"
 #include "model/value.h"
@@ -28,11 +28,11 @@ enum sf_op {
     SF_OPS
 };
 
-struct sf_cond { /* one pushed-down comparison; a store that cannot push it down ignores it */
+struct sf_cond { /* one condition for the store; a store that cannot evaluate it ignores it */
     enum sf_attr_scope scope;
     enum sf_op op;
     sf_str key;
-    const struct sf_value *vals; /* a set for = and != : any of them */
+    const struct sf_value *vals; /* for = and !=: a set of values */
     uint32_t n_vals;
 };
 
@@ -41,20 +41,20 @@ struct sf_key { /* an attribute by scope and name */
     sf_str name;
 };
 
-struct sf_matcher { /* of a label selector: key = "x", != , =~ , !~ */
+struct sf_matcher { /* one matcher of a label selector: key = "x", != , =~ , !~ */
     sf_str key;
     enum sf_op op;
     sf_str val;
 };
 
-struct sf_group { /* group a series by these labels or attributes */
+struct sf_group { /* labels or attributes to group series by */
     const struct sf_key *keys;
     uint32_t n_keys;
 };
 
 enum sf_select_what { SF_SELECT_TRACES, SF_SELECT_SERVICE, SF_SELECT_ALL };
 
-struct sf_selector { /* of an erasure; a range narrows it, 0 and 0 mean all time */
+struct sf_selector { /* selects data to erase; a range narrows it, 0 and 0 mean all time */
     enum sf_select_what what;
     const sf_trace_id *trace_ids;
     uint32_t n_traces;

@@ -1,6 +1,6 @@
-/* span.h - a span and what it hangs on, as one batch or one answer holds them.
+/* span.h - spans with their resources and scopes, in a batch or an answer.
  *
- * Everything is a view: strings and lists live in the arena or body of the owner of the span. */
+ * Everything is a view: strings and lists are in the arena or body of the span's owner. */
 #pragma once
 #include "model/ids.h"
 #include "model/value.h"
@@ -32,7 +32,7 @@ struct sf_scope {
 };
 
 struct sf_event {
-    uint64_t time_ns; /* unix time, untouched */
+    uint64_t time_ns; /* unix time, as sent */
     sf_str name;
     struct sf_attrs attrs;
     uint32_t dropped_attrs;
@@ -51,8 +51,8 @@ struct sf_span {
     sf_trace_id trace_id;
     sf_span_id span_id;
     sf_span_id parent_id;      /* 0: a root */
-    uint64_t start_ns, end_ns; /* unix time as sent: may be absurd, end may lie before start */
-    uint32_t resource, scope;  /* places in the batch's lists */
+    uint64_t start_ns, end_ns; /* unix time as sent: may be invalid, end may be before start */
+    uint32_t resource, scope;  /* indexes in the batch's lists */
     sf_str name;
     uint8_t kind;   /* enum sf_span_kind */
     uint8_t status; /* enum sf_status */
@@ -79,8 +79,8 @@ static inline uint64_t sf_span_duration_ns(const struct sf_span *s)
     return s->end_ns > s->start_ns ? s->end_ns - s->start_ns : 0;
 }
 
-/* Does a request enter a service here? Spans that serve or consume, roots, and spans whose sender
- * says that their parent is remote (OTLP's flags: bit 8 says that bit 9 counts). */
+/* Whether a request enters a service with this span: server and consumer spans, roots, and spans
+ * with a remote parent (OTLP's flags: bit 9, valid if bit 8 is set). */
 static inline bool sf_span_is_entry(uint8_t kind, bool is_root, uint32_t flags)
 {
     return is_root || kind == SF_KIND_SERVER || kind == SF_KIND_CONSUMER ||
@@ -89,6 +89,6 @@ static inline bool sf_span_is_entry(uint8_t kind, bool is_root, uint32_t flags)
 const char *sf_span_kind_name(uint8_t kind);     /* "SPAN_KIND_SERVER" */
 const char *sf_span_status_name(uint8_t status); /* "STATUS_CODE_ERROR" */
 
-/* Of two copies of one span (same trace id, span id, kind): is `b` the one to keep? The later end
- * wins, then the one with more attributes; equal copies keep `a`. */
+/* Of two copies of one span (same trace id, span id, kind): whether to keep `b`. The later end is
+ * preferred, then the one with more attributes; of equal copies `a`. */
 bool sf_span_is_better(const struct sf_span *a, const struct sf_span *b);

@@ -1,8 +1,8 @@
-/* span_columns.h - rows of whole traces whose columns are read when they are requested.
+/* span_columns.h - rows of whole traces whose columns are read on request.
  *
- * What the store shows of a granule: callers request the most selective column first, and the next
- * one only while rows are left. Everything is borrowed from the store until it shows the next rows.
- * One thread. */
+ * The store's view of a granule: callers request the most selective column first, and the next one
+ * only while rows are left. Everything is borrowed from the store until it returns the next rows.
+ * One thread at a time. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
@@ -14,32 +14,35 @@ struct sf_span_columns {
     uint64_t tables;          /* equal numbers: the same rows.resources and rows.scopes; never 0 */
     uint32_t n_traces;
     const sf_trace_id *trace_ids; /* SF_COL_TRACES */
-    const uint32_t *firsts;       /* likewise: first row of each trace; one more at the end */
-    const uint8_t *is_parted;     /* by trace: may have rows elsewhere; NULL: any may */
+    const uint32_t *firsts;       /* SF_COL_TRACES: first row of each trace; one more at the end */
+    const uint8_t *is_parted;     /* for each trace: it may have rows in other blocks; NULL: any
+                                   * trace may */
     struct sf_arena *scratch;     /* for the caller; emptied with the rows */
-    int64_t min_ns, max_ns;       /* all that can be kept: starts of the rows lie in here, */
-    bool has_strays;              /* but for some that may not */
+    int64_t min_ns, max_ns;       /* bounds for starts of the rows; only if these are within the
+                                   * query may results be cached */
+    bool has_strays;              /* some starts may be outside of these bounds */
     /* Reads columns (enum sf_column; not ATTRS, EVENTS, LINKS or REST) that are not there yet.
-     * CORRUPT: these rows cannot be read, which the store has taken note of; the next ones can. */
+     * CORRUPT: these rows cannot be read, which the store has noted; the next ones can. */
     enum sf_err (*add)(struct sf_span_columns *c, uint32_t columns, struct sf_why *why);
-    /* One attribute of every row. */
+    /* Reads one attribute of every row. */
     enum sf_err (*value)(struct sf_span_columns *c, const struct sf_key *key,
                          struct sf_value_column *out, struct sf_why *why);
-    /* These rows will be the same whenever they are shown again: what is made of them can be kept
-     * under a query, bytes that say everything it depends on but the rows. `recall` gives what
-     * was kept, in `scratch`; false: nothing. Both NULL: other rows may be shown next time. */
+    /* Cache for results computed from these rows, which never change. `question` is the key: bytes
+     * that contain everything the result depends on besides the rows. `recall` returns a stored
+     * result, in `scratch`; false: none. Both NULL: the rows may differ next time, so that nothing
+     * may be cached. */
     bool (*recall)(struct sf_span_columns *c, sf_bytes question, sf_bytes *out);
     void (*keep)(struct sf_span_columns *c, sf_bytes question, sf_bytes result);
 };
 
-/* Which traces can match? `hits` has a byte per trace, 1 where the caller needs a result; a 0
- * that is written there must be certain, for traces that may be parted too. */
+/* Decides which traces can match. `hits` has a byte per trace, 1 where the caller needs a result;
+ * it may write 0 only if that is certain, also for traces with rows in other blocks. */
 struct sf_span_judge {
     enum sf_err (*judge)(void *arg, struct sf_span_columns *c, uint8_t *hits, struct sf_why *why);
     void *arg;
-    bool wants_parts; /* is_parted is worth finding out */
-    /* Bytes that say everything the decision depends on but the rows; conditions sent along follow
-     * from them. The store may then skip granules in which nothing was found before. Empty: it
-     * depends on more. */
+    bool wants_parts; /* is_parted is needed */
+    /* Bytes that contain everything the decision depends on besides the rows, including the
+     * conditions given to the store. The store may then skip granules in which nothing was found
+     * before. Empty: it depends on more. */
     sf_bytes question;
 };

@@ -1,8 +1,8 @@
-/* span_rows.h - what the store hands out: up to SF_ROWS_MAX rows as columns.
+/* span_rows.h - rows of spans as returned by the store: up to SF_ROWS_MAX rows as columns.
  *
  * A column not requested is NULL. Everything is borrowed from the decoded granule until the
  * cursor's next step. Rows of one trace are consecutive and, with sf_span_query.has_whole_traces,
- * complete: a trace may continue in the following batch, never come back later. */
+ * complete: a trace may continue in the following batch, but not later. */
 #pragma once
 #include "model/profile.h"
 #include "model/span.h"
@@ -23,16 +23,15 @@ enum sf_column { /* bits of sf_span_query.columns */
                  SF_COL_LINKS = 1 << 9,
                  SF_COL_REST = 1 << 10, /* trace state, flags, dropped counts */
                  SF_COL_ALL = (1 << 11) - 1,
-                 SF_COL_START = 1 << 11,    /* of TIMES the start alone */
+                 SF_COL_START = 1 << 11,    /* only the start of TIMES */
                  SF_COL_DURATION = 1 << 12, /* duration_ns */
-                 /* Of rows that are read column by column (model/span_columns.h): */
+                 /* For rows that are read column by column (model/span_columns.h): */
                  SF_COL_TRACES = 1 << 16, /* ids and first rows, one per trace */
                  SF_COL_IDS = 1 << 17     /* trace_id and span_id */
 };
 
-struct sf_str_column { /* row i says dict[code[i]]; a condition is evaluated once per dictionary
-                        * entry
-                        */
+struct sf_str_column { /* row i has the value dict[code[i]]; a condition is evaluated once per
+                        * dictionary entry */
     const uint32_t *code;
     const sf_str *dict;
     uint32_t n_dict;
@@ -51,7 +50,7 @@ struct sf_span_rows {
     const sf_span_id *span_id;   /* always */
     const sf_span_id *parent_id;
     const uint64_t *start_ns, *end_ns;
-    const uint64_t *duration_ns; /* 0 when the end lies before the start; at most INT64_MAX */
+    const uint64_t *duration_ns; /* 0 when the end is before the start; at most INT64_MAX */
     const uint8_t *kind, *status;
     struct sf_str_column name, status_msg;
     const uint32_t *resource, *scope; /* places in: */
@@ -59,19 +58,19 @@ struct sf_span_rows {
     const struct sf_scope *scopes;
     uint32_t n_resources, n_scopes;
     const struct sf_value_column *want; /* one per want_keys entry, in that order */
-    const uint8_t *is_in;               /* 0 for rows that do not count; NULL: all do */
-    /* Whole rows: attributes, events, links and the rest as a span holds them. NULL unless one of
-     * ATTRS, EVENTS, LINKS or REST was asked; fields of columns not asked are zero in it. */
+    const uint8_t *is_in;               /* 0 for rows that are to be ignored; NULL: none */
+    /* Whole spans with attributes, events, links and the rest. NULL unless one of ATTRS, EVENTS,
+     * LINKS or REST was requested; fields of columns not requested are zero. */
     const struct sf_span *spans;
 };
 
-/* Row i as a span (a view with the columns that are there). */
+/* Row i as a span (a view with the available columns). */
 struct sf_span sf_span_rows_get(const struct sf_span_rows *rows, uint32_t i);
 
-/* Rows [from, from + n) of them, for a place as large as its columns; `want` is left as it is. */
+/* Rows [from, from + n), for buffers as large as the columns; `want` is unchanged. */
 struct sf_span_rows sf_span_rows_slice(const struct sf_span_rows *rows, uint32_t from, uint32_t n);
 
-struct sf_detail_rows { /* nodes are places in the cursor's tree */
+struct sf_detail_rows { /* nodes are indexes in the cursor's tree */
     uint32_t n_rows;
     const uint64_t *process, *thread;
     const int64_t *start_ns, *length_ns;
@@ -80,9 +79,10 @@ struct sf_detail_rows { /* nodes are places in the cursor's tree */
     const int64_t *value;
     const sf_span_id *span_id;   /* 0: none */
     const sf_trace_id *trace_id; /* zero: none */
-    const bool *has_time;        /* otherwise start and length are its profile's */
+    const bool *has_time;        /* if not, start and length are those of its profile */
     const bool *is_lent;         /* see struct sf_sample */
-    const bool *is_coarse;       /* start and length were cut to whole milliseconds when kept */
+    const bool *is_coarse;       /* start and length were rounded down to whole milliseconds when
+                                  * stored */
 };
 
 struct sf_detail_thread {

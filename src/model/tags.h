@@ -1,9 +1,9 @@
-/* tags.h - names and values of attributes, as completion requests them. */
+/* tags.h - names and values of attributes, for completion. */
 #pragma once
 #include "model/select.h"
 
 enum sf_tag_type {
-    SF_TAG_STRING, /* the only one that a query quotes */
+    SF_TAG_STRING, /* the only type that a query puts in quotes */
     SF_TAG_INT,
     SF_TAG_FLOAT,
     SF_TAG_BOOL,
@@ -15,7 +15,7 @@ enum sf_tag_type {
 struct sf_tag_value { /* or a name, which is a STRING */
     enum sf_tag_type type;
     sf_str text;
-    uint64_t n; /* spans seen with it; may count copies of a span */
+    uint64_t n; /* number of spans with it; copies of a span may be counted */
 };
 
 struct sf_tag_scope {
@@ -25,7 +25,7 @@ struct sf_tag_scope {
 };
 
 struct sf_tags_result {
-    struct sf_tag_scope scopes[SF_SCOPES]; /* of names; those that have any */
+    struct sf_tag_scope scopes[SF_SCOPES]; /* for names; only scopes that have any */
     uint32_t n_scopes;
     const struct sf_tag_value *values; /* of one attribute, the most frequent first */
     uint32_t n_values;

@@ -1,20 +1,20 @@
-/* tree.h - stacks as one tree with self values: the answer of every merge.
+/* tree.h - stacks merged into one tree with self values.
  *
- * Nodes are in topological order (a parent's place is smaller than its children's), so totals are
+ * Nodes are in topological order (a parent's index is smaller than its children's), so totals take
  * one backward pass. Node 0 is the root and has no frame. */
 #pragma once
 #include "model/profile.h"
 
-struct sf_frame { /* a location by value: what a person sees */
+struct sf_frame { /* a location with its texts */
     sf_str function, file, module, build_id;
     uint32_t line;
     uint8_t kind; /* enum sf_frame_kind */
     uint64_t file_off;
-    bool is_unnamed; /* `function` represents a name: where the function begins in its file */
+    bool is_unnamed; /* without a name: `function` is the offset in the file where it begins */
 };
 
 struct sf_tree_node {
-    uint32_t parent; /* own place for the root */
+    uint32_t parent; /* the root is its own parent */
     uint32_t frame;
     int64_t self;
 };
@@ -27,5 +27,5 @@ struct sf_tree {
     int64_t total;
     uint64_t n_samples;
     bool is_cut;       /* nodes were folded into "other" by max_nodes */
-    bool is_saturated; /* a sum did not fit 64 bits: it stopped at the largest number */
+    bool is_saturated; /* a sum overflowed 64 bits and was limited to the maximum */
 };

@@ -1,7 +1,7 @@
-/* unread.h - parts of what is kept that a query could not read.
+/* unread.h - stored data that a query could not read.
  *
- * A damaged block, a shard that did not answer: the query continues without them, and its answer
- * reports it. One list for all store calls of a request; it only grows. */
+ * With a damaged block, or a shard that did not answer, the query continues without it, and its
+ * answer says so. One list for all store calls of a request; entries are only added. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,11 +13,11 @@ struct sf_unread {
     uint64_t parts[SF_UNREAD_PARTS];
     uint32_t n;
     bool has_more;
-    char first[64]; /* what the first one is, and what is wrong with it */
+    char first[64]; /* description of the first one, and its error */
 };
 
-/* `part` is the part's number, so that each counts once however often it is met; `what` a clause
- * such as "block 17 is damaged". `m` NULL: nothing happens. */
+/* `part` is the part's number, so that each is counted once; `what` is a clause such as "block 17
+ * is damaged". `m` may be NULL. */
 void sf_unread_add(struct sf_unread *m, uint64_t part, const char *what);
 void sf_unread_join(struct sf_unread *m, const struct sf_unread *other); /* `m` may be NULL */
 /* A message for the caller; empty when nothing is missing. */

@@ -30,7 +30,7 @@ uint64_t sf_value_hash(struct sf_value v)
     }
 }
 
-/* Signed zeros and what is not a number have no order as numbers. */
+/* Compares bits: signed zeros and NaN have no numeric order. */
 static int compare_bits(double a, double b)
 {
     uint64_t x = sf_load_u64le(&a), y = sf_load_u64le(&b);

@@ -12,7 +12,7 @@
 enum sf_value_type {
     SF_VALUE_NONE = 0, /* no such attribute; never stored */
     SF_VALUE_EMPTY,    /* present without a value, which OTLP allows */
-    SF_VALUE_STR,      /* UTF-8, or whatever bytes the sender called a string */
+    SF_VALUE_STR,      /* UTF-8, or any bytes that the sender declared as a string */
     SF_VALUE_BOOL,
     SF_VALUE_INT,
     SF_VALUE_DOUBLE,
@@ -37,14 +37,16 @@ struct sf_attr {
     struct sf_value val;
 };
 
-struct sf_attrs { /* a borrowed list, in the sender's order; keys may repeat, the last one counts */
+struct sf_attrs { /* a borrowed list, in the sender's order; keys may repeat: the last one is
+                   * used */
     const struct sf_attr *list;
     uint32_t n;
 };
 
-/* Same type and same content; doubles by bits, so NaN equals itself and 0.0 differs from -0.0. */
+/* Same type and same content; doubles are compared by bits, so NaN equals itself and 0.0 differs
+ * from -0.0. */
 bool sf_value_eq(struct sf_value a, struct sf_value b);
-/* For tables: what is equal has one hash. */
+/* For tables: equal values have equal hashes. */
 uint64_t sf_value_hash(struct sf_value v);
 /* An order of all values: by type, then by value; 0 means equal. */
 int sf_value_cmp(struct sf_value a, struct sf_value b);

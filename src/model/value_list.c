@@ -1,7 +1,7 @@
-/* The room next door reads protobuf too, but rooms of one rank do not see each other, and this
- * needs little of it: ArrayValue is {1: repeated AnyValue}, KeyValueList {1: repeated KeyValue},
- * KeyValue {1: key, 2: AnyValue}, AnyValue {1: string, 2: bool, 3: int, 4: double, 5: array, 6:
- * kvlist, 7: bytes}. */
+/* The module `wire` reads protobuf too, but modules of the same level must not include each other,
+ * and little is needed here: ArrayValue is {1: repeated AnyValue}, KeyValueList {1: repeated
+ * KeyValue}, KeyValue {1: key, 2: AnyValue}, AnyValue {1: string, 2: bool, 3: int, 4: double, 5:
+ * array, 6: kvlist, 7: bytes}. */
 #include "model/value_list.h"
 
 #include "base/limits.h"
@@ -57,7 +57,7 @@ static bool read_fixed(struct reader *r, size_t len, uint64_t *out)
     return true;
 }
 
-/* The next field; false at the end or at a fault. */
+/* Reads the next field; false at the end or on an error. */
 static bool value_list_read_field(struct reader *r, struct field *f)
 {
     const uint8_t *start = r->at;
@@ -181,7 +181,7 @@ static bool check_key_value(struct reader *up, sf_str kv, unsigned depth)
 
 const char sf_value_list_too_deep[] = "a value is nested too deep";
 
-/* Recursion ends at SF_LIMIT_NESTING, so the stack it takes is known. */
+/* Recursion ends at SF_LIMIT_NESTING, so its stack use is bounded. */
 static bool check_list(struct reader *up, sf_str content, bool is_kvlist, unsigned depth)
 {
     struct reader r = reader_of(content);

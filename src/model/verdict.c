@@ -11,8 +11,8 @@
  *      n varint, services whose samples named spans: length (varint), name
  *      u64 XXH3 of all before it
  *
- * A trace is there with its spans so that an erasure can take it out. Ids are random: packing saves
- * nothing. */
+ * Traces are stored with their spans so that an erasure can remove them. Ids are random, so packing
+ * them saves nothing. */
 #include "model/verdict.h"
 
 #include <stdlib.h>
@@ -140,7 +140,7 @@ static void get_traces(struct sf_decoder *d, struct sf_verdict *v)
     sf_span_id *spans;
     v->n_kept = sf_codec_get_count(d, 19);
     traces = sf_codec_get_list(d, v->n_kept, sizeof(*traces));
-    room = (uint64_t)(d->end - d->at) / 8; /* more spans than this are not there */
+    room = (uint64_t)(d->end - d->at) / 8; /* more spans than this cannot follow */
     spans = sf_codec_get_list(d, d->fault ? 0 : room + 1, sizeof(*spans));
     for (uint32_t i = 0; !d->fault && i < v->n_kept; i++) {
         struct sf_verdict_entry *t = &traces[i];

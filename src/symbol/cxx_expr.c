@@ -1,12 +1,11 @@
-/* cxx_expr.c - expressions of the Itanium C++ ABI, as they stand in template arguments, and
- * operators' names. One table has the two letters of every operator, how many operands follow, and
- * how it is written; what is not a plain operator (casts, new, folds, calls) has a function of its
- * own. */
+/* cxx_expr.c - expressions of the Itanium C++ ABI, as used in template arguments, and names of
+ * operators. One table has the two letters of every operator, its number of operands, and how it is
+ * written; other expressions (casts, new, folds, calls) have their own functions. */
 #include "symbol/cxx_tree.h"
 
 #include <string.h>
 
-/* Sorted by nothing: a name has few. */
+/* Unsorted: a name contains few operators. */
 const struct sf_cxx_op sf_cxx_ops[] = {
     {"nw", 3, "new"},       {"na", 3, "new[]"},    {"dl", 1, "delete"},   {"da", 1, "delete[]"},
     {"aw", 1, "co_await "}, {"ps", 1, "+"},        {"ng", 1, "-"},        {"ad", 1, "&"},
@@ -97,7 +96,8 @@ static uint16_t cxx_read_exprs(struct sf_cxx *x, char end)
     return list;
 }
 
-/* fpT, fp_, fp0_, fL<level>p<number>_: a parameter of the function in whose signature we are. */
+/* fpT, fp_, fp0_, fL<level>p<number>_: a parameter of the function whose signature is being
+ * read. */
 static uint16_t read_function_param(struct sf_cxx *x)
 {
     uint32_t number = 0, ignored;
@@ -127,7 +127,7 @@ static uint16_t read_with_args(struct sf_cxx *x, uint16_t n)
     return n;
 }
 
-/* A name below `scope`, which may be none. */
+/* A name in `scope`, which may be none. */
 static uint16_t read_base_name(struct sf_cxx *x, uint16_t scope)
 {
     bool is_dtor = sf_cxx_read_eat2(x, "dn"),
@@ -155,7 +155,7 @@ static bool is_base_name(const struct sf_cxx *x, size_t ahead)
            (left > ahead + 1 && (*p == 'o' || *p == 'd') && p[1] == 'n');
 }
 
-/* sr <name>+ E <name>; 0 and as before: it is the older form, sr <type> <name>. */
+/* sr <name>+ E <name>; returns 0 and restores the position for the older form, sr <type> <name>. */
 static uint16_t cxx_expr_read_levels(struct sf_cxx *x)
 {
     const char *from = x->at;

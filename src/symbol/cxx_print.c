@@ -1,5 +1,5 @@
-/* A C++ name's tree as text, in the words binutils uses. A type stands on both sides of what it
- * declares - "void (*" and ")(int)" - so it is printed in two halves. */
+/* Prints the tree of a C++ name in the form that binutils uses. A type is written on both sides of
+ * what it declares - "void (*" and ")(int)" - so it is printed in two parts. */
 #include "symbol/cxx_tree.h"
 
 #include <string.h>
@@ -9,11 +9,11 @@
 struct printer {
     const struct sf_cxx *x;
     struct sf_buf *out;
-    size_t from; /* where our text begins */
+    size_t from; /* start of our text in the buffer */
     uint32_t depth;
-    uint32_t steps;    /* shared parts may be printed very many times */
-    uint32_t n_lambda; /* inside so many lists of a lambda's parameters */
-    int32_t pack_at;   /* which of a pack's elements is printed; -1: none */
+    uint32_t steps;    /* limits the work, because shared parts may be printed very often */
+    uint32_t n_lambda; /* nesting depth of lists of lambda parameters */
+    int32_t pack_at;   /* the element of a pack that is printed; -1: none */
     bool has_failed;
 };
 
@@ -68,7 +68,7 @@ static uint16_t list_item(const struct printer *p, uint16_t list, int32_t at)
     return list ? p->x->nodes[list].a : 0;
 }
 
-/* What a node represents: a pack's element while it is expanded, a parameter's argument. */
+/* The node that `n` stands for: a pack's element while it is expanded, a parameter's argument. */
 static uint16_t cxx_print_resolve(const struct printer *p, uint16_t n)
 {
     for (int i = 0; i < 8; i++) {
@@ -78,7 +78,7 @@ static uint16_t cxx_print_resolve(const struct printer *p, uint16_t n)
         else if (node->kind == SF_CXX_FORWARD)
             n = node->a;
         else if (node->kind == SF_CXX_AUTO && !p->n_lambda && node->number <= p->x->n_args)
-            n = p->x->args[node->number - 1]; /* named again in the call's own signature */
+            n = p->x->args[node->number - 1]; /* refers to the signature of the call itself */
         else
             break;
     }
@@ -131,7 +131,7 @@ static void print_list(struct printer *p, uint16_t list)
         text_at = p->out->len;
         if (p->x->nodes[list].a)
             print(p, p->x->nodes[list].a);
-        if (p->out->len == text_at && !p->has_failed) /* an empty pack leaves nothing */
+        if (p->out->len == text_at && !p->has_failed) /* an empty pack prints nothing */
             p->out->len = before;
         else
             is_first = false;
@@ -165,7 +165,7 @@ static bool cxx_print_is_split(const struct printer *p, uint16_t n)
     return kind == SF_CXX_FUNC_TYPE || kind == SF_CXX_ARRAY;
 }
 
-/* Whether something of the type stands behind what it declares. */
+/* Whether a part of the type is printed after what it declares. */
 static bool has_right(const struct printer *p, uint16_t n)
 {
     for (int i = 0; i < SF_CXX_DEPTH; i++) {
@@ -184,7 +184,7 @@ static bool has_right(const struct printer *p, uint16_t n)
     return false;
 }
 
-/* A reference to a reference is one: && only where both are. */
+/* Reference collapsing: && only if both are. */
 static uint16_t collapse(const struct printer *p, uint16_t n, enum sf_cxx_kind *kind)
 {
     *kind = (enum sf_cxx_kind)p->x->nodes[n].kind;
@@ -278,7 +278,7 @@ static void print_array_right(struct printer *p, const struct sf_cxx_node *node)
 static void print_args(struct printer *p, uint16_t list)
 {
     if (last(p) == '<')
-        cxx_print_say(p, " "); /* operator< with arguments */
+        cxx_print_say(p, " "); /* operator< followed by arguments */
     cxx_print_say(p, "<");
     print_list(p, list);
     cxx_print_say(p, last(p) == '>' ? " >" : ">");
@@ -357,7 +357,7 @@ static void print_literal(struct printer *p, const struct sf_cxx_node *node)
             if (type->number != (uint8_t)suffixes[i][0])
                 continue;
             if (type->len == 13 && type->text[0] == 'd')
-                break; /* Di and its like share letters */
+                break; /* Di and similar share letters */
             if (node->flags & SF_CXX_MINUS)
                 cxx_print_say(p, "-");
             cxx_print_put(p, text.p, text.len);
@@ -390,7 +390,7 @@ static void print_unary(struct printer *p, const struct sf_cxx_node *node)
         cxx_print_say(p, op->text);
         return;
     }
-    /* The address of a function needs no list of its parameters. */
+    /* For the address of a function the list of parameters is omitted. */
     if (is_address && p->x->nodes[of].kind == SF_CXX_FUNCTION &&
         p->x->nodes[p->x->nodes[of].a].kind == SF_CXX_WITHIN)
         of = p->x->nodes[of].a;
@@ -407,7 +407,7 @@ static void print_unary(struct printer *p, const struct sf_cxx_node *node)
 static void print_binary(struct printer *p, const struct sf_cxx_node *node)
 {
     const struct sf_cxx_op *op = &sf_cxx_ops[node->op];
-    bool is_greater = !strcmp(op->text, ">"); /* would end the arguments */
+    bool is_greater = !strcmp(op->text, ">"); /* it would end the template arguments */
     if (is_greater)
         cxx_print_say(p, "(");
     print_operand(p, node->a);
@@ -650,7 +650,7 @@ static void print_qualified_left(struct printer *p, const struct sf_cxx_node *no
     say_flags(p, flags);
 }
 
-/* False: too deep, or too much altogether. */
+/* False: too deep, or too much work. */
 static bool cxx_print_enter(struct printer *p)
 {
     if (++p->depth > SF_CXX_PRINT_DEPTH || ++p->steps > SF_CXX_PRINT_STEPS)

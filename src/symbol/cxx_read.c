@@ -160,7 +160,7 @@ static uint16_t read_unnamed(struct sf_cxx *x)
     return n;
 }
 
-/* The class a constructor is named after: the last name of its scope, without arguments. */
+/* The class name for a constructor: the last name of its scope, without arguments. */
 static uint16_t cxx_read_last_name(const struct sf_cxx *x, uint16_t n)
 {
     for (int i = 0; i < SF_CXX_DEPTH; i++) {
@@ -175,7 +175,7 @@ static uint16_t cxx_read_last_name(const struct sf_cxx *x, uint16_t n)
     return n;
 }
 
-/* Names the standard library's own have: whole, and as the class whose constructor is read. */
+/* Abbreviations of the standard library: full text, and the class name for its constructors. */
 static const struct known {
     char letter;
     const char *text, *whole, *class_text;
@@ -235,7 +235,7 @@ static uint16_t read_plain_name(struct sf_cxx *x, uint16_t scope)
         return read_binding(x);
     if (c == 'C' || c == 'D')
         return read_ctor(x, scope);
-    if (sf_cxx_eat(x, 'L')) { /* of this file only */
+    if (sf_cxx_eat(x, 'L')) { /* local to this file */
         uint16_t n = sf_cxx_read_source_name(x);
         uint32_t ignored;
         if (sf_cxx_peek(x) == '_' && sf_cxx_peek2(x) >= '0' && sf_cxx_peek2(x) <= '9') {
@@ -257,7 +257,7 @@ uint16_t sf_cxx_read_unqualified(struct sf_cxx *x, uint16_t scope)
     return n;
 }
 
-/* One step of a nested name: a longer name, from the one so far. */
+/* One step of a nested name: extends the name read so far. */
 static uint16_t cxx_read_step(struct sf_cxx *x, uint16_t so_far, bool is_tagged, bool *is_known)
 {
     char c = sf_cxx_peek(x), next = sf_cxx_peek2(x);
@@ -298,7 +298,7 @@ static uint16_t read_nested(struct sf_cxx *x, bool is_tagged, uint8_t *flags)
     }
     if (!n || is_known)
         return sf_cxx_read_fault(x);
-    x->n_subs--; /* the whole is remembered where it is a type, and only there */
+    x->n_subs--; /* the whole is added to the substitutions later, and only if it is a type */
     if (flags)
         *flags = on;
     return n;
@@ -328,13 +328,13 @@ static uint16_t read_default_arg(struct sf_cxx *x, uint8_t *flags)
     return n;
 }
 
-/* Something inside a function: its own template arguments are not the outer ones. */
+/* A name inside a function: its template arguments are not the outer ones. */
 static uint16_t read_local(struct sf_cxx *x, bool is_tagged, uint8_t *flags)
 {
     uint16_t saved[SF_CXX_ARGS], n_saved = x->n_args, function, inner;
     memcpy(saved, x->args, n_saved * sizeof(saved[0]));
     function = sf_cxx_read_encoding(x, false);
-    if (!is_tagged) { /* a type, in a signature whose parameters still count */
+    if (!is_tagged) { /* a type in a signature, whose parameters are still needed */
         memcpy(x->args, saved, n_saved * sizeof(saved[0]));
         x->n_args = n_saved;
     }
@@ -361,8 +361,8 @@ static uint16_t read_unscoped(struct sf_cxx *x)
                : n;
 }
 
-/* `is_tagged`: the name of an encoding, whose arguments its signature will refer to. `flags` gets
- * the qualifiers of a member function; NULL where it cannot be one. */
+/* `is_tagged`: the name of an encoding, to whose template arguments its signature refers. `flags`
+ * gets the qualifiers of a member function; NULL if it cannot be one. */
 uint16_t sf_cxx_read_name(struct sf_cxx *x, bool is_tagged, uint8_t *flags)
 {
     uint16_t n = 0;
@@ -410,7 +410,8 @@ uint16_t sf_cxx_read_template_arg(struct sf_cxx *x)
             sf_cxx_read_fault(x);
     } else if (sf_cxx_peek(x) == 'L') {
         n = sf_cxx_expr_literal(x);
-    } else if (sf_cxx_eat(x, 'J') || sf_cxx_eat(x, 'I')) { /* I: compilers before C++11 was final */
+    } else if (sf_cxx_eat(x, 'J') || sf_cxx_eat(x, 'I')) { /* I: used by compilers before C++11 was
+                                                            * final */
         n = read_pack(x);
     } else {
         n = sf_cxx_type(x);
@@ -501,7 +502,8 @@ static void resolve_forwards(struct sf_cxx *x, uint16_t first)
     x->n_forwards = first;
 }
 
-/* Only templates say what they return, and of those not the ones whose name says it. */
+/* Only template functions have a return type in their name, except constructors, destructors and
+ * conversions. */
 static bool has_return_type(const struct sf_cxx *x, uint16_t n)
 {
     for (int i = 0; i < SF_CXX_DEPTH && x->nodes[n].kind == SF_CXX_WITHIN; i++)
@@ -655,7 +657,7 @@ uint16_t sf_cxx_read_encoding(struct sf_cxx *x, bool is_top)
     return name;
 }
 
-/* ".isra.0", ".cold", ".constprop.1.part.2": copies the compiler made. */
+/* ".isra.0", ".cold", ".constprop.1.part.2": copies made by the compiler. */
 static uint16_t read_clones(struct sf_cxx *x, uint16_t n)
 {
     while (sf_cxx_peek(x) == '.' && !x->has_failed) {
@@ -685,7 +687,8 @@ static uint16_t read_clones(struct sf_cxx *x, uint16_t n)
 uint16_t sf_cxx_read(struct sf_cxx *x, sf_str mangled)
 {
     uint16_t root;
-    memset(x, 0, offsetof(struct sf_cxx, subs)); /* the arrays are as long as they say */
+    memset(x, 0, offsetof(struct sf_cxx, subs)); /* the arrays need no clearing: their lengths are
+                                                  * 0 */
     x->at = mangled.p;
     x->end = mangled.p + mangled.len;
     x->nodes[0] = (struct sf_cxx_node){0};

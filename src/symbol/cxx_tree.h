@@ -1,9 +1,9 @@
-/* cxx_tree.h - a mangled C++ name as a tree: what the reader of names makes and the printer prints.
+/* cxx_tree.h - a mangled C++ name as a tree, built by the reader and printed by the printer.
  *
- * The mangling is a grammar with back references: a part that was read may be named again by its
- * number, so parts are nodes that several others may share. Nodes are numbers in one fixed array;
- * 0 is none. References only ever lead to nodes that were finished before, so the tree has no
- * cycles, except through parameters of conversion operators, which the depth of printing bounds. */
+ * The mangling is a grammar with back references: a part may be referred to again by its number, so
+ * nodes may be shared. Nodes are indexes into one fixed array; 0 is none. References lead only to
+ * completed nodes, so there are no cycles, except through parameters of conversion operators, for
+ * which the depth of printing is limited. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,7 +72,7 @@ enum {
     SF_CXX_NOEXCEPT = 32,
     SF_CXX_TRANSACTION = 64,
     SF_CXX_CV = 7,
-    SF_CXX_MINUS = 1, /* others, of other kinds */
+    SF_CXX_MINUS = 1, /* the same values, used with other node kinds */
     SF_CXX_SUFFIX = 1,
     SF_CXX_IS_LIST = 1
 };
@@ -94,10 +94,11 @@ struct sf_cxx {
     bool has_failed;
     uint16_t depth;
     uint16_t n_nodes, n_subs, n_args, n_forwards;
-    bool is_forward;   /* inside a conversion operator's type: parameters come later */
-    uint16_t n_lambda; /* inside so many lists of a lambda's parameters */
+    bool is_forward;   /* inside the type of a conversion operator: template parameters are known
+                        * later */
+    uint16_t n_lambda; /* nesting depth of lists of lambda parameters */
     uint16_t subs[SF_CXX_SUBS];
-    uint16_t args[SF_CXX_ARGS]; /* of the template whose signature is read */
+    uint16_t args[SF_CXX_ARGS]; /* arguments of the template whose signature is read */
     uint16_t forwards[SF_CXX_FORWARDS];
     struct sf_cxx_node nodes[SF_CXX_NODES];
 };
@@ -132,7 +133,8 @@ uint16_t sf_cxx_read_node(struct sf_cxx *x, enum sf_cxx_kind kind, uint16_t a, u
 uint16_t sf_cxx_read_text(struct sf_cxx *x, enum sf_cxx_kind kind, const char *text, size_t len);
 uint16_t sf_cxx_read_append(struct sf_cxx *x, uint16_t *list, uint16_t *tail, uint16_t item);
 void sf_cxx_read_remember(struct sf_cxx *x, uint16_t node);
-bool sf_cxx_read_enter(struct sf_cxx *x); /* one deeper; false: too deep. leave in any case */
+bool sf_cxx_read_enter(struct sf_cxx *x); /* one level deeper; false: too deep. To be paired with
+                                           * leave in any case */
 void sf_cxx_read_leave(struct sf_cxx *x);
 bool sf_cxx_read_number(struct sf_cxx *x, uint32_t *out); /* digits */
 

@@ -54,7 +54,7 @@ uint8_t sf_cxx_type_cv(struct sf_cxx *x)
     return flags;
 }
 
-/* One "void" alone says that there are none. */
+/* A single "void" means no parameters. */
 uint16_t sf_cxx_type_params(struct sf_cxx *x, char end)
 {
     uint16_t list = 0, tail = 0;
@@ -71,7 +71,7 @@ uint16_t sf_cxx_type_params(struct sf_cxx *x, char end)
         if (end ? sf_cxx_eat(x, end) : !next || next == 'E' || next == '.')
             break;
         if (end && (next == 'R' || next == 'O') && sf_cxx_peek2(x) == end)
-            break; /* a function's own & or && */
+            break; /* the ref-qualifier & or && of a function */
         sf_cxx_read_append(x, &list, &tail, sf_cxx_type(x));
     }
     return list;
@@ -154,7 +154,7 @@ static uint16_t read_float(struct sf_cxx *x)
     return n;
 }
 
-/* D and a letter: what C++11 and later added. *is_plain: not to be remembered. */
+/* D and a letter: types added by C++11 and later. *is_plain: not added to the substitutions. */
 static uint16_t read_d(struct sf_cxx *x, bool *is_plain)
 {
     char next = sf_cxx_peek2(x);
@@ -203,7 +203,7 @@ static uint16_t read_qualified(struct sf_cxx *x)
 {
     uint8_t flags = sf_cxx_type_cv(x);
     uint16_t of, n;
-    if (sf_cxx_peek(x) == 'F') /* stands behind its parameters, and is one thing with them */
+    if (sf_cxx_peek(x) == 'F') /* printed after its parameters, as one unit with them */
         return cxx_type_read_function(x, flags, 0);
     of = sf_cxx_type(x);
     n = sf_cxx_read_node(x, SF_CXX_QUALIFIED, of, 0);
@@ -217,7 +217,7 @@ static uint16_t read_member(struct sf_cxx *x)
     return sf_cxx_read_node(x, SF_CXX_MEMBER, of, sf_cxx_type(x));
 }
 
-/* A parameter, or a template that is one with its arguments. */
+/* A template parameter, or a template template parameter with its arguments. */
 static uint16_t read_parameter(struct sf_cxx *x)
 {
     uint16_t n = sf_cxx_read_template_param(x);

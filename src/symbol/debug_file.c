@@ -13,7 +13,8 @@ enum {
     BUILD_ID_MAX = 64,
     NOTES_MAX = 1 << 16,
     PIECE = 1 << 16,
-    CHECKED_MAX = 1 << 28, /* a file to be summed up for its checksum: a tenth of a second */
+    CHECKED_MAX = 1 << 28, /* maximum length of a file whose checksum is computed, which takes 0.1
+                            * s */
 };
 
 /* Note{u32 name length, u32 length, u32 type, name, bytes}, both parts in whole words. */
@@ -176,7 +177,7 @@ static bool open_by_link(struct sf_elf_file *out, const struct sf_elf_file *f, c
 bool sf_debug_file_open(struct sf_elf_file *out, const struct sf_elf_file *f, const char *path,
                         const char *root)
 {
-    uint8_t kept[BUILD_ID_MAX]; /* what was read may be forgotten */
+    uint8_t kept[BUILD_ID_MAX]; /* copied, because the pages read may be dropped */
     sf_bytes id = sf_debug_file_build_id(f);
     if (id.len)
         id.p = memcpy(kept, id.p, id.len);

@@ -1,4 +1,4 @@
-/* debug_file.h - the file that distributions keep a program's debug information in, apart from it.
+/* debug_file.h - finds the separate file in which distributions keep a program's debug information.
  *
  * By build id, /usr/lib/debug/.build-id/ab/cdef.debug; or by the name in .gnu_debuglink beside the
  * program, in .debug beside it, or under /usr/lib/debug. A file is accepted if it has the same
@@ -8,11 +8,12 @@
 
 #define SF_DEBUG_ROOT "/usr/lib/debug"
 
-/* The file of `f`, which was opened at `path`. False: there is none, or another's. */
+/* Opens the debug file of `f`, which was opened at `path`. False: there is none, or it belongs to
+ * another program. */
 bool sf_debug_file_open(struct sf_elf_file *out, const struct sf_elf_file *f, const char *path,
                         const char *root);
-/* Empty: it has none. */
+/* Empty: no build id. */
 sf_bytes sf_debug_file_build_id(const struct sf_elf_file *f);
-/* The build id of the file that dwz moved some of its debug information to, which others share.
- * Empty: there is none. */
+/* The build id of the file to which dwz has moved common debug information of several files. Empty:
+ * there is none. */
 sf_bytes sf_debug_file_shared_id(const struct sf_elf_file *f);

@@ -65,7 +65,8 @@ static uint64_t work_for(struct sf_dwarf *d, uint64_t max_work)
     return max_work && max_work < work ? max_work : work;
 }
 
-/* The next section from `*at` on that has one of those names; which of them, below 0: none. */
+/* Finds the next section from `*at` on that has one of those names; returns its index, negative:
+ * none. */
 static int next_section(const struct sf_elf_file *f, const sf_str *names, uint32_t *at,
                         struct sf_elf_section *out)
 {
@@ -80,7 +81,7 @@ static int next_section(const struct sf_elf_file *f, const sf_str *names, uint32
     return -1;
 }
 
-/* Asked before any of them is inflated: all of them or none. */
+/* Checked before any of them is decompressed: all or none. */
 static bool debug_info_has_room(struct sf_debug_info *i, const struct sf_elf_file *f,
                                 const struct sf_debug_more *more, const sf_str *names)
 {
@@ -96,7 +97,7 @@ static bool debug_info_has_room(struct sf_debug_info *i, const struct sf_elf_fil
     return more->max_inflated - room <= now;
 }
 
-/* A part of it that cannot be read would make the others say things that are not so. */
+/* All or none: with a missing section the others would give wrong results. */
 static bool take_sections(struct sf_debug_info *i, struct sf_dwarf *d, struct sf_buf *inflated,
                           const struct sf_elf_file *f, const struct sf_debug_more *more,
                           const sf_str *names)
@@ -114,7 +115,7 @@ static bool take_sections(struct sf_debug_info *i, struct sf_dwarf *d, struct sf
     return d->info.len && d->abbrev.len;
 }
 
-/* Its index is a table of numbers, which is never compressed. */
+/* The index is a table of numbers, which is never compressed. */
 static void take_package(struct sf_debug_info *i, const struct sf_debug_more *more)
 {
     const struct sf_elf_file *f = more->package;
@@ -167,7 +168,7 @@ void sf_debug_info_done(struct sf_debug_info *i)
 
 /* ---- one unit ---- */
 
-struct batch { /* the addresses of one unit, in order */
+struct batch { /* the addresses of one unit, sorted */
     uint64_t *at;
     uint32_t *query, *innermost;
     struct sf_dwarf_place *places;
@@ -176,8 +177,8 @@ struct batch { /* the addresses of one unit, in order */
 
 struct answer {
     struct sf_symbol_line lines[SF_SYMBOL_LINES_MAX];
-    size_t file_off[SF_SYMBOL_LINES_MAX]; /* in `path`, which moves while it grows */
-    size_t name_off[SF_SYMBOL_LINES_MAX]; /* likewise, of names that were put together */
+    size_t file_off[SF_SYMBOL_LINES_MAX]; /* offset in `path`, which may be reallocated */
+    size_t name_off[SF_SYMBOL_LINES_MAX]; /* the same for composed names */
     bool is_put_together[SF_SYMBOL_LINES_MAX];
     unsigned n;
 };
@@ -194,8 +195,8 @@ static void debug_info_add_place(struct sf_debug_info *i, struct answer *a, uint
     a->n++;
 }
 
-/* Units are walked for it, so what was found is kept, and all of it together has a bound: names and
- * lines of other functions do not go short of it. */
+/* Finding a scope requires walking units, so results are cached, and the total work has its own
+ * limit, so that names and lines of other functions can still be found. */
 static sf_str find_scope(struct sf_debug_info *i, uint64_t entry_off, bool is_shared)
 {
     struct sf_debug_scope *s = &i->scope_cache[entry_off % SF_DEBUG_SCOPES];
@@ -213,7 +214,7 @@ static sf_str find_scope(struct sf_debug_info *i, uint64_t entry_off, bool is_sh
     return sf_buf_ok(&i->scopes) ? sf_str_part(sf_buf_str(&i->scopes), s->at, s->len) : SF_STR_NONE;
 }
 
-/* A lambda is called after what it lies in: "operator()" alone says nothing. */
+/* A lambda is named after its enclosing scope: "operator()" alone is meaningless. */
 static void debug_info_add_scope(struct sf_debug_info *i, struct answer *a,
                                  const struct sf_dwarf_function *f)
 {
@@ -240,8 +241,8 @@ static void name_last(struct sf_debug_info *i, struct answer *a, uint64_t entry_
         debug_info_add_scope(i, a, &f);
 }
 
-/* The line table says where the innermost call is; each inlined one says where it was called, which
- * is where the one around it is. */
+/* The line table gives the line of the innermost call; each inlined call has the line at which it
+ * was called, which is the line of its caller. */
 static bool build_answer(struct sf_debug_info *i, const struct batch *b, uint32_t at,
                          struct answer *a)
 {
@@ -270,7 +271,7 @@ static bool build_answer(struct sf_debug_info *i, const struct batch *b, uint32_
     return true;
 }
 
-/* Places of entries in a part mean nothing in the next one. */
+/* Offsets of entries in one part are not valid in the next. */
 static void forget_part(struct sf_debug_info *i)
 {
     for (int k = 0; k < SF_DEBUG_SCOPES; k++)
@@ -278,7 +279,7 @@ static void forget_part(struct sf_debug_info *i)
     sf_dwarf_units_forget(&i->part_units);
 }
 
-/* The half of a split unit that has its functions; the unit itself when that is not here. */
+/* The part of a split unit that has its functions; the unit itself if that part is missing. */
 static const struct sf_dwarf_loaded *debug_info_enter(struct sf_debug_info *i,
                                                       const struct sf_dwarf_loaded *in)
 {
@@ -350,7 +351,7 @@ static void batch_free(struct batch *b)
     sf_heap_free(b->places);
 }
 
-/* All of `unit`; they lie close to each other in most programs, but need not. */
+/* Collects all addresses of `unit`; in most programs they are adjacent, but need not be. */
 static void debug_info_collect(struct batch *b, const uint64_t *at, uint32_t *owner, uint32_t n,
                                uint32_t from)
 {
@@ -373,7 +374,7 @@ void sf_debug_info_find(struct sf_debug_info *i, const uint64_t *at, uint32_t n,
     struct batch b = {0};
     if (owner && batch_new(&b, n ? n : 1)) {
         sf_dwarf_units_scan(&i->units, &i->d, at, n, owner);
-        if (i->d.shared) /* where they are; none of them has code */
+        if (i->d.shared) /* only finds the units; none of them has code */
             sf_dwarf_units_scan(&i->shared_units, &i->shared, NULL, 0, NULL);
         for (uint32_t k = 0; k < n; k++) {
             uint32_t unit = owner[k];

@@ -5,7 +5,7 @@
 #include "symbol/dwarf_unit.h"
 #include "symbol/dwarf_value.h"
 
-/* The largest tables that compilers made were a tenth of it. */
+/* Ten times the largest tables that compilers produce. */
 enum { MAX_ABBREVS = 1 << 15, MAX_ATTRS = 1 << 17 };
 
 void sf_dwarf_abbrevs_done(struct sf_dwarf_abbrevs *a)

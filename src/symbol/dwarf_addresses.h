@@ -1,8 +1,8 @@
-/* dwarf_addresses.h - the addresses of one query, in order. */
+/* dwarf_addresses.h - the sorted addresses of one query. */
 #pragma once
 #include <stdint.h>
 
-/* The place of the first that is not below `address`; `n` when all are. */
+/* The index of the first one that is not below `address`; `n` if all are. */
 static inline uint32_t sf_dwarf_first_from(const uint64_t *at, uint32_t n, uint64_t address)
 {
     uint32_t lo = 0, hi = n;

@@ -1,6 +1,6 @@
-/* Entries are a tree written in order: each is followed by its children and a zero. An entry whose
- * attributes have one length is passed in a step; only functions and inlined calls with code are
- * examined. */
+/* Entries form a tree in preorder: each is followed by its children and a zero. An entry whose
+ * attributes have a fixed length is skipped in one step; only functions and inlined calls with code
+ * are examined. */
 #include "symbol/dwarf_calls.h"
 
 #include "symbol/dwarf_addresses.h"
@@ -67,8 +67,8 @@ static void pass_entry(struct walk *w, const struct sf_dwarf_abbrev *shape)
         sf_dwarf_value_read(&w->in->unit, &attrs[i], &w->c);
 }
 
-/* A function is the outermost. An inlined call lies in what holds the address so far, unless that
- * is not around it but beside it: then the later one has the address. */
+/* A function is the outermost call. An inlined call is inside the innermost call found so far for
+ * the address, unless that is its sibling: then the later one replaces it. */
 static uint32_t outer_of(const struct walk *w, const struct entry *e, uint32_t query)
 {
     uint32_t outer = e->tag == SF_TAG_INLINED ? w->innermost[query] : 0;
@@ -83,12 +83,12 @@ static uint32_t dwarf_calls_add_call(struct walk *w, const struct entry *e, uint
     uint32_t n = (uint32_t)(w->calls->list.len / sizeof(call));
     call.outer = outer_of(w, e, query);
     if (n >= MAX_CALLS || (e->tag == SF_TAG_INLINED && !call.outer))
-        return 0; /* inlined into nothing: no such code */
+        return 0; /* not inside a function: ignored */
     sf_buf_add(&w->calls->list, &call, sizeof(call));
     return sf_buf_ok(&w->calls->list) ? n + 1 : 0;
 }
 
-/* True: some address is in it. */
+/* True: it contains one of the addresses. */
 static bool dwarf_calls_match(struct walk *w, const struct entry *e)
 {
     struct sf_dwarf_ranges r;
@@ -107,7 +107,8 @@ static bool dwarf_calls_match(struct walk *w, const struct entry *e)
     return place > 0;
 }
 
-/* Nothing below an inlined call is outside of it: without an address of ours it is passed whole. */
+/* Calls below an inlined call are inside of it: without one of the addresses it is skipped with its
+ * children. */
 static bool pass_children(struct walk *w, const struct entry *e)
 {
     uint64_t now = (uint64_t)(w->c.at - w->d->info.p);
@@ -153,7 +154,8 @@ void sf_dwarf_calls_find(struct sf_dwarf_calls *c, struct sf_dwarf *d,
     w.c = sf_dwarf_cursor_at((sf_bytes){d->info.p, unit->unit.end}, unit->unit.entry_off);
     while (dwarf_calls_step(&w))
         ;
-    if (!sf_buf_ok(&c->list)) { /* half of what was inlined would be another function */
+    if (!sf_buf_ok(&c->list)) { /* discard an incomplete chain of inlined calls: it would name the
+                                 * wrong function */
         for (uint32_t i = 0; i < n; i++)
             innermost[i] = 0;
     }

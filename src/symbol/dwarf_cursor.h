@@ -1,5 +1,5 @@
-/* dwarf_cursor.h - bytes of a section, read in order and never past their end. The first fault
- * sticks; reads after it give zero. Bytes of a file are had when they are needed. */
+/* dwarf_cursor.h - reads the bytes of a section in order and never past its end. After the first
+ * error all reads return zero. Pages of a file are read when they are needed. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,15 +9,15 @@
 #include "base/str.h"
 #include "symbol/file_pages.h"
 
-enum { SF_DWARF_TEXT_MAX = 1 << 16 }; /* the longest names of C++ programs are a tenth of it */
+enum { SF_DWARF_TEXT_MAX = 1 << 16 }; /* ten times the longest names of C++ programs */
 
 struct sf_dwarf_cursor {
     const uint8_t *at, *end;
-    const uint8_t *have; /* up to where it is in memory, from `at` to `end` */
+    const uint8_t *have; /* end of the part that is in memory, between `at` and `end` */
     bool is_bad;
 };
 
-/* From `off` on; bad when that is past the end. A section that is not there is empty. */
+/* Starts at `off`; an error if that is past the end. A missing section is empty. */
 static inline struct sf_dwarf_cursor sf_dwarf_cursor_at(sf_bytes b, uint64_t off)
 {
     if (off > b.len || !b.p)
@@ -109,7 +109,7 @@ static inline int64_t sf_dwarf_sleb(struct sf_dwarf_cursor *c)
     return 0;
 }
 
-/* Up to a zero, which must be there. */
+/* A text up to a zero byte, which must exist. */
 static inline sf_str sf_dwarf_str(struct sf_dwarf_cursor *c)
 {
     uint64_t most = sf_dwarf_cursor_left(c);
@@ -137,7 +137,7 @@ static inline struct sf_dwarf_cursor sf_dwarf_part(struct sf_dwarf_cursor *c, ui
     return part;
 }
 
-/* A length in either of the two widths. */
+/* A length in the 32-bit or 64-bit format. */
 static inline uint64_t sf_dwarf_length(struct sf_dwarf_cursor *c, uint8_t *out_off_size)
 {
     uint64_t len = sf_dwarf_uint(c, 4);

@@ -2,7 +2,10 @@
 
 #include "symbol/dwarf_names.h"
 
-enum { MAX_HOPS = 8 }; /* inlined copy, abstract function, declaration: three are real */
+enum {
+    MAX_HOPS = 8
+}; /* references to follow: inlined copy, abstract function, declaration are
+    * three */
 
 static void dwarf_function_take(struct sf_dwarf_function *f, const struct sf_dwarf *d,
                                 const struct sf_dwarf_unit *unit, uint16_t name,
@@ -25,7 +28,7 @@ static void dwarf_function_take(struct sf_dwarf_function *f, const struct sf_dwa
     }
 }
 
-/* One entry. Where to read on, if it is an entry's offset. */
+/* Reads one entry; returns the reference to the next entry to read, if there is one. */
 static struct sf_dwarf_value dwarf_function_read_one(struct sf_dwarf_function *f,
                                                      const struct sf_dwarf_loaded *in,
                                                      struct sf_dwarf *d, uint64_t entry_off)
@@ -62,7 +65,7 @@ void sf_dwarf_function_read(struct sf_dwarf_function *f, struct sf_dwarf_units *
         next = dwarf_function_read_one(f, in, d, entry_off);
         entry_off = next.kind == SF_DWARF_ENTRY || next.kind == SF_DWARF_SHARED_ENTRY ? next.u : 0;
         if (next.kind == SF_DWARF_SHARED_ENTRY) {
-            units = d->shared_units; /* first: there is no way back from the shared file */
+            units = d->shared_units; /* keep the units: the shared file has no references back */
             d = d->shared;
             is_shared = true;
             if (!d)

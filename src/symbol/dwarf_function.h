@@ -1,15 +1,15 @@
-/* dwarf_function.h - what a function is called: its entry says, or the one that it stems from. */
+/* dwarf_function.h - the name of a function, from its entry or the entries it refers to. */
 #pragma once
 #include "symbol/dwarf_units.h"
 
 struct sf_dwarf_function {
-    sf_str name;         /* as in the source, without what it lies in */
-    sf_str linkage_name; /* as the linker knows it; C has none */
-    uint32_t decl_line;  /* where it is declared; 0: unknown */
+    sf_str name;         /* as in the source, without enclosing scopes */
+    sf_str linkage_name; /* the linker's name; none for C */
+    uint32_t decl_line;  /* line of its declaration; 0: unknown */
     uint64_t name_off;   /* the entry that has the name */
-    bool is_shared;      /* which lies in the shared file */
+    bool is_shared;      /* that entry is in the shared file */
 };
 
-/* What could not be read stays empty. Texts are the file's. */
+/* Fields that could not be read stay empty. Texts point into the file. */
 void sf_dwarf_function_read(struct sf_dwarf_function *f, struct sf_dwarf_units *units,
                             struct sf_dwarf *d, uint64_t entry_off);

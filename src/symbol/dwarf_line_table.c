@@ -1,6 +1,7 @@
 /* After the lengths, DWARF 2 to 4 has folders as texts up to an empty one, then files up to one
- * without a name: text, folder, two numbers. Folder 0 is the unit's, both count from 1. DWARF 5
- * first says which values each folder and file has and in which form, and counts from 0. */
+ * without a name: text, folder, two numbers. Folder 0 is the unit's, both are numbered from 1.
+ * DWARF 5 first describes the values of each folder and file and their forms, and numbers them from
+ * 0. */
 #include "symbol/dwarf_line_table.h"
 
 #include "symbol/dwarf_abbrevs.h"
@@ -51,14 +52,14 @@ static bool read_old(struct sf_dwarf_line_table *t, struct sf_dwarf *d,
     while (!c->is_bad && (s = sf_dwarf_str(c)).len && !dwarf_line_table_is_full(t) &&
            sf_dwarf_spend(d)) {
         dwarf_line_table_add_file(t, s, sf_dwarf_uleb(c));
-        sf_dwarf_uleb(c); /* when it was changed */
+        sf_dwarf_uleb(c); /* modification time */
         sf_dwarf_uleb(c); /* how long it is */
     }
     return !c->is_bad && !s.len;
 }
 
 struct formats {
-    struct sf_dwarf_attr list[MAX_FORMATS]; /* `name` is what the value says */
+    struct sf_dwarf_attr list[MAX_FORMATS]; /* `name` is the kind of the value */
     unsigned n;
 };
 
@@ -77,7 +78,7 @@ static bool read_formats(struct formats *f, struct sf_dwarf_cursor *c)
     return !c->is_bad;
 }
 
-/* Folders or files: the same but for what is kept. */
+/* Reads folders or files; only what is stored differs. */
 static bool dwarf_line_table_read_entries(struct sf_dwarf_line_table *t, struct sf_dwarf *d,
                                           const struct sf_dwarf_unit *unit,
                                           struct sf_dwarf_cursor *c, bool is_files)
@@ -115,15 +116,15 @@ static bool dwarf_line_table_read_body(struct sf_dwarf_line_table *t, struct sf_
     if (as->version >= 5) {
         t->version_5 = true;
         t->addr_size = sf_dwarf_u8(c);
-        sf_dwarf_u8(c); /* segments, which are not in use */
+        sf_dwarf_u8(c); /* segment selector size, not used */
     }
     len = sf_dwarf_uint(c, as->off_size);
     head = sf_dwarf_part(c, len);
     t->program = *c;
     t->min_len = sf_dwarf_u8(&head);
     if (as->version >= 4)
-        sf_dwarf_u8(&head); /* operations per instruction: 1 on our machines */
-    sf_dwarf_u8(&head);     /* whether a row is a statement when nothing is stated */
+        sf_dwarf_u8(&head); /* operations per instruction: 1 on supported machines */
+    sf_dwarf_u8(&head);     /* default of the statement flag */
     t->line_base = (int8_t)sf_dwarf_u8(&head);
     t->line_range = sf_dwarf_u8(&head);
     t->opcode_base = sf_dwarf_u8(&head);
@@ -146,7 +147,8 @@ bool sf_dwarf_line_table_read(struct sf_dwarf_line_table *t, struct sf_dwarf *d,
                               const struct sf_dwarf_unit *unit)
 {
     struct sf_dwarf_cursor c = sf_dwarf_cursor_at(d->line, unit->lines_off), body;
-    struct sf_dwarf_unit as = *unit; /* its own version and width tell how its values are read */
+    struct sf_dwarf_unit as = *unit; /* version and offset size of the table determine how its
+                                      * values are read */
     sf_buf_reset(&t->folders);
     sf_buf_reset(&t->files);
     t->version_5 = false;

@@ -1,5 +1,6 @@
-/* A program makes rows of rising addresses, in sequences; a row holds up to the next one. Sequences
- * come in any order. Of a sequence that the linker left out the address is 0, or the highest. */
+/* The program produces rows of increasing addresses, in sequences; a row is valid up to the next
+ * one. Sequences may be in any order. A sequence that the linker has removed has the address 0, or
+ * the highest. */
 #include "symbol/dwarf_lines.h"
 
 #include "symbol/dwarf_addresses.h"
@@ -13,13 +14,13 @@ struct machine {
     uint32_t n;
     struct sf_dwarf_cursor c;
 
-    uint64_t address, file; /* the row being made */
+    uint64_t address, file; /* the current row */
     uint64_t line;
-    struct { /* the row before, in the same sequence */
+    struct { /* the previous row of the same sequence */
         uint64_t address, file, line;
         bool is_there;
     } last;
-    uint32_t next; /* the first address not below the row before */
+    uint32_t next; /* index of the first address not below the previous row */
 };
 
 static void begin_sequence(struct machine *m)
@@ -30,7 +31,7 @@ static void begin_sequence(struct machine *m)
     m->last.is_there = false;
 }
 
-/* The row before holds up to here. */
+/* The previous row is valid up to here. */
 static void dwarf_lines_add_row(struct machine *m)
 {
     if (!m->last.is_there || m->address < m->last.address)
@@ -64,7 +65,7 @@ static void run_extended(struct machine *m)
         left = sf_dwarf_cursor_left(&body);
         m->address = left && left <= 8 ? sf_dwarf_uint(&body, (unsigned)left) : 0;
         break;
-    default: break; /* its length was given */
+    default: break; /* skipped by its length */
     }
 }
 

@@ -1,5 +1,5 @@
-/* dwarf_names.h - the numbers of DWARF 2 to 5 that we read, and those of the extensions of GNU that
- * came before them. */
+/* dwarf_names.h - the constants of DWARF 2 to 5 that are used, and those of earlier GNU
+ * extensions. */
 #pragma once
 
 enum { /* DW_TAG_ */

@@ -15,7 +15,7 @@ enum {
     COLUMN_ABBREV = 3,
     COLUMN_LINE = 4,
     COLUMN_STR_OFFSETS = 6,
-    COLUMN_RNGLISTS = 8, /* of version 5; in version 2 that is about macros */
+    COLUMN_RNGLISTS = 8, /* in version 5; in version 2 this number is for macros */
     MAX_COLUMNS = 16,
 };
 
@@ -51,7 +51,7 @@ static bool dwarf_package_read_index(sf_bytes bytes, struct index *x)
     return x->lens_off + 4 * cells <= bytes.len;
 }
 
-/* The unit's row, from 0 on. */
+/* The unit's row, from 0. */
 static bool dwarf_package_find_row(sf_bytes bytes, const struct index *x, struct sf_dwarf *d,
                                    uint64_t id, uint32_t *out)
 {

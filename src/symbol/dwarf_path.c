@@ -5,12 +5,12 @@ static bool is_absolute(sf_str s)
     return s.len && s.p[0] == '/';
 }
 
-/* Takes the last folder away; false: there is none that could be. */
+/* Removes the last folder; false: there is none. */
 static bool go_up(struct sf_buf *out, size_t begin)
 {
     size_t at = out->len;
     if (at == begin || (at == begin + 1 && out->p[begin] == '/'))
-        return at != begin; /* above the root is the root */
+        return at != begin; /* the parent of the root is the root */
     while (at > begin && out->p[at - 1] != '/')
         at--;
     if (out->len - at == 2 && out->p[at] == '.' && out->p[at + 1] == '.')

@@ -14,7 +14,7 @@ void sf_dwarf_ranges_code_take(struct sf_dwarf_code *code, uint16_t name,
     }
 }
 
-/* Where the list begins: a place is looked up in the table that the unit's base points at. */
+/* Finds the start of the list: an index is looked up in the table at the unit's base. */
 static bool find_list(const struct sf_dwarf *d, const struct sf_dwarf_unit *unit,
                       const struct sf_dwarf_value *v, uint64_t *out)
 {
@@ -102,7 +102,7 @@ static bool next_in_list(struct sf_dwarf_ranges *r)
             r->lo = sf_dwarf_uint(&r->c, size);
             r->hi = r->lo + sf_dwarf_uleb(&r->c);
             break;
-        default: return false; /* the end, or unknown: what follows cannot be read */
+        default: return false; /* the end, or unknown: the rest cannot be read */
         }
         return !r->c.is_bad;
     }

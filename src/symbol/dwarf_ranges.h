@@ -1,15 +1,15 @@
-/* dwarf_ranges.h - the addresses that a unit, a function or an inlined call covers: from its two
- * ends, .debug_ranges (DWARF 2 to 4) or .debug_rnglists (DWARF 5). */
+/* dwarf_ranges.h - the address ranges of a unit, a function or an inlined call: from low and high
+ * address, .debug_ranges (DWARF 2 to 4) or .debug_rnglists (DWARF 5). */
 #pragma once
 #include "symbol/dwarf.h"
 #include "symbol/dwarf_cursor.h"
 #include "symbol/dwarf_value.h"
 
-struct sf_dwarf_code { /* what the attributes of an entry say; a zeroed one covers nothing */
+struct sf_dwarf_code { /* attributes of an entry that give its code; zeroed: no code */
     struct sf_dwarf_value low, high, ranges;
 };
 
-/* Keeps the attribute when it says which code this is. */
+/* Stores the attribute if it gives the code of the entry. */
 void sf_dwarf_ranges_code_take(struct sf_dwarf_code *code, uint16_t name,
                                const struct sf_dwarf_value *v);
 
@@ -23,6 +23,6 @@ struct sf_dwarf_ranges {
 
 void sf_dwarf_ranges_init(struct sf_dwarf_ranges *r, struct sf_dwarf *d,
                           const struct sf_dwarf_unit *unit, const struct sf_dwarf_code *code);
-/* [lo, hi), never empty. Code that the linker left out begins at 0 or 1 or at the very end, and
- * belongs to no function. */
+/* The next [lo, hi), never empty. Code that the linker has removed begins at 0 or 1 or at the
+ * highest address, and is skipped. */
 bool sf_dwarf_ranges_next(struct sf_dwarf_ranges *r, uint64_t *lo, uint64_t *hi);

@@ -11,10 +11,10 @@ struct walk {
     struct sf_dwarf_cursor c;
     struct around {
         uint64_t entry_off;
-        uint32_t number; /* of a class without a name: its place among those beside it */
+        uint32_t number; /* of a class without a name: its number among its siblings */
         uint16_t tag;
     } around[MAX_DEPTH];
-    uint32_t n_unnamed[MAX_DEPTH + 1]; /* such classes so far, by depth */
+    uint32_t n_unnamed[MAX_DEPTH + 1]; /* number of such classes so far, by depth */
     uint32_t depth;
 };
 
@@ -23,8 +23,7 @@ static uint64_t here(const struct walk *w)
     return (uint64_t)(w->c.at - w->d->info.p);
 }
 
-/* Past the attributes; gives where the next entry of the same depth is, 0 when that is not given.
- */
+/* Skips the attributes; returns the offset of the next entry of the same depth, 0 if not given. */
 static uint64_t pass_attrs(struct walk *w, const struct sf_dwarf_abbrev *shape)
 {
     const struct sf_dwarf_attr *attrs = sf_dwarf_abbrevs_attrs(&w->in->abbrevs, shape);
@@ -53,7 +52,7 @@ static bool is_unnamed_class(const struct walk *w, const struct sf_dwarf_abbrev 
     return true;
 }
 
-/* One entry. False: damaged, or deeper than any program is. */
+/* Processes one entry. False: damaged, or nested too deep. */
 static bool dwarf_scope_step(struct walk *w, uint64_t target)
 {
     uint64_t off = here(w), code = sf_dwarf_uleb(&w->c), sibling_off;
@@ -98,7 +97,7 @@ static bool is_scope(uint16_t tag)
            tag == SF_TAG_NAMESPACE || tag == SF_TAG_SUBPROGRAM;
 }
 
-/* A lambda's class has no name, or "<lambda(int)>"; demanglers say "{lambda(int)#1}". */
+/* A lambda's class has no name, or "<lambda(int)>"; demanglers write "{lambda(int)#1}". */
 static void dwarf_scope_add_name(const struct around *a, sf_str name, struct sf_buf *out)
 {
     if (sf_str_starts(name, SF_STR("<lambda")) && name.p[name.len - 1] == '>')

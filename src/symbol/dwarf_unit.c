@@ -5,7 +5,7 @@
 #include "symbol/dwarf_names.h"
 #include "symbol/dwarf_value.h"
 
-/* What stands between version and first entry, in the order of DWARF 5. */
+/* Reads the fields between version and first entry, in the order of DWARF 5. */
 static void read_kind(struct sf_dwarf_unit *u, struct sf_dwarf_cursor *c)
 {
     u->type = sf_dwarf_u8(c);
@@ -68,7 +68,8 @@ static void dwarf_unit_take(struct sf_dwarf_unit *u, struct root *r, uint16_t na
     }
 }
 
-/* What a half in a .dwp file does not say itself. Its tables of version 5 have a header each. */
+/* Sets the values that the part in a .dwp file does not have itself. Its tables of version 5 have
+ * headers. */
 static void take_skeleton(struct sf_dwarf_unit *u, const struct sf_dwarf_unit *skeleton)
 {
     bool is_wide = u->off_size == 8;
@@ -80,7 +81,7 @@ static void take_skeleton(struct sf_dwarf_unit *u, const struct sf_dwarf_unit *s
     }
 }
 
-/* Values are made of others that may come after them: first all are read, then they are used. */
+/* Values may depend on others that come later: first all are read, then they are interpreted. */
 bool sf_dwarf_unit_read_root(struct sf_dwarf_unit *u, struct sf_dwarf *d,
                              struct sf_dwarf_abbrevs *scratch)
 {

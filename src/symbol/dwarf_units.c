@@ -1,6 +1,5 @@
-/* The first entry of a unit says all its addresses. .debug_aranges would say them too, but clang
- * and rustc write none, and one examine each unit is needed all the same to know where they begin.
- */
+/* The first entry of a unit gives all its addresses. .debug_aranges would do so too, but clang and
+ * rustc do not write it, and each unit must be visited anyway to find where units begin. */
 #include "symbol/dwarf_units.h"
 
 #include "symbol/dwarf_addresses.h"
@@ -54,7 +53,7 @@ void sf_dwarf_units_scan(struct sf_dwarf_units *u, struct sf_dwarf *d, const uin
 void sf_dwarf_units_forget(struct sf_dwarf_units *u)
 {
     for (int i = 0; i < SF_DWARF_UNITS_LOADED; i++)
-        u->loaded[i].used = 0; /* their names lie in the file */
+        u->loaded[i].used = 0; /* their names point into the file's pages */
     sf_file_pages_trim();
 }
 

@@ -55,7 +55,7 @@ static struct sf_dwarf_value dwarf_value_read_block(struct sf_dwarf_cursor *c, u
     return symbol_dwarf_value(SF_DWARF_NONE, 0);
 }
 
-/* Those whose length their form alone does not tell. */
+/* Forms whose length depends on the value. */
 static struct sf_dwarf_value read_long(struct sf_dwarf_cursor *c, uint16_t form,
                                        const struct sf_dwarf_unit *unit)
 {
@@ -119,7 +119,7 @@ struct sf_dwarf_value sf_dwarf_value_read(const struct sf_dwarf_unit *unit,
 {
     uint16_t form = attr->form;
     unsigned len;
-    if (form == SF_FORM_INDIRECT) { /* one step: the value says its form, which is none of these */
+    if (form == SF_FORM_INDIRECT) { /* the value contains its form; not nested */
         uint64_t told = sf_dwarf_uleb(c);
         form = told == SF_FORM_INDIRECT || told == SF_FORM_IMPLICIT_CONST || told > UINT16_MAX
                    ? 0

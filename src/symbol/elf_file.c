@@ -3,7 +3,7 @@
 #include <elf.h>
 #include <string.h>
 
-enum { NAME_MAX_LEN = 64 }; /* a longer one is none that we search for */
+enum { NAME_MAX_LEN = 64 }; /* longer names are not searched for */
 
 static bool elf_file_is_inside(const struct sf_elf_file *f, uint64_t at, uint64_t len)
 {
@@ -19,7 +19,7 @@ static bool elf_file_read_head(const struct sf_elf_file *f, uint32_t at, Elf64_S
     return true;
 }
 
-/* 65,280 sections and more: the first header says how many, and where the names are. */
+/* With 65,280 sections and more, the first header has their number and the index of the names. */
 static bool elf_file_read_counts(struct sf_elf_file *f, uint32_t n, uint32_t names)
 {
     Elf64_Shdr head;

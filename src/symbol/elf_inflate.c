@@ -8,7 +8,7 @@
 
 enum { PIECE = 64 * 1024 };
 
-/* zlib's own memory is ours, not the program's. */
+/* zlib allocates from the library's heap, not with the program's malloc. */
 static void *elf_inflate_give(void *arg, uInt n, uInt size)
 {
     (void)arg;

@@ -16,10 +16,10 @@ static bool elf_layout_read_header(const struct sf_elf_file *f, const Elf64_Ehdr
     return true;
 }
 
-/* Code has as many bytes in the file as in memory. Where it has fewer, the file was emptied, and
- * its offsets went with the bytes. What is loaded first begins where the file does. Code behind it
- * that begins with a page was written by a linker that keeps addresses and offsets in step; one
- * that saves the padding gives code other low bits. */
+/* Code normally has as many bytes in the file as in memory. If it has fewer, the content was
+ * removed, and its offset is no longer valid. Then the offset is derived from the address: the
+ * first segment begins at offset 0, and if the code begins at a page boundary, the linker has kept
+ * addresses and offsets in step; a linker that saves padding gives other low bits. */
 static bool elf_layout_find_part(const Elf64_Phdr *code, const Elf64_Phdr *first,
                                  struct sf_elf_part *out)
 {

@@ -1,9 +1,9 @@
-/* elf_layout.h - where a program's code lies in its file, and which addresses it has there.
+/* elf_layout.h - converts between file offsets and addresses of a program's code.
  *
- * Profiles name code by its offset in the program's file: that is the same in every process and in
- * every kind of program. Debug information counts the addresses that the linker gave. The program
- * headers connect the two. A debug file made by `objcopy --only-keep-debug` has lost the offsets:
- * they are concluded where linkers leave no doubt, else the layout is not known. */
+ * Profiles identify code by its offset in the program's file, which is the same in every process
+ * and for every kind of program. Debug information uses the addresses assigned by the linker. The
+ * program headers connect the two. A debug file made by `objcopy --only-keep-debug` has lost the
+ * offsets: they are derived where that is certain, else the layout is unknown. */
 #pragma once
 #include "symbol/elf_file.h"
 
@@ -16,9 +16,9 @@ struct sf_elf_layout {
     unsigned n;
 };
 
-/* False: it has no code that it says the place of. */
+/* False: it has no code with a known offset. */
 bool sf_elf_layout_read(struct sf_elf_layout *l, const struct sf_elf_file *f);
-/* An offset to an address. One that is not an offset of code but an address of it is taken as it
- * is: some senders have no offsets. False: neither. */
+/* Converts an offset to an address. A value that is not an offset of code but an address of it is
+ * returned unchanged, because some senders have no offsets. False: neither. */
 bool sf_elf_layout_address(const struct sf_elf_layout *l, uint64_t off, uint64_t *out_at);
 bool sf_elf_layout_offset(const struct sf_elf_layout *l, uint64_t at, uint64_t *out_off);

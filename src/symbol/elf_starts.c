@@ -4,9 +4,9 @@
 
 #include "base/num.h"
 
-/* u8 version 1, u8 how the pointer to .eh_frame is written (signed 32 bits, from here), u8 how the
- * count is (32 bits), u8 how the table is (signed 32 bits, from the section's start): what every
- * linker writes. */
+/* u8 version 1, u8 encoding of the pointer to .eh_frame (signed 32 bits, relative to itself), u8
+ * encoding of the count (32 bits), u8 encoding of the table (signed 32 bits, relative to the
+ * section's start): the values that every linker writes. */
 enum {
     VERSION = 1,
     POINTER_LEN = 4,

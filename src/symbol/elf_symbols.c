@@ -6,7 +6,7 @@
 #include "symbol/dwarf_addresses.h"
 #include "symbol/dwarf_cursor.h"
 
-/* That hold an address that is requested; a piece of the table is read at a time. */
+/* Symbols that contain a requested address; the table is read in pieces. */
 enum { MAX_SYMBOLS = 1 << 17, PIECE = 2730 * sizeof(Elf64_Sym) };
 
 static void elf_symbols_sift(struct sf_elf_symbol *a, size_t root, size_t n)
@@ -27,7 +27,7 @@ static void elf_symbols_sift(struct sf_elf_symbol *a, size_t root, size_t n)
     }
 }
 
-/* A heap sort: qsort may ask the program's malloc. */
+/* A heap sort, because qsort may call the program's malloc. */
 static void elf_symbols_sort(struct sf_elf_symbol *a, size_t n)
 {
     for (size_t i = n / 2; i-- > 0;)
@@ -93,7 +93,7 @@ static bool elf_symbols_find_table(const struct sf_elf_file *f, uint32_t type,
     return false;
 }
 
-/* The full table when it is there, else the one the loader uses. */
+/* Reads the full table if it exists, else that of the loader. */
 bool sf_elf_symbols_read(struct sf_elf_symbols *s, const struct sf_elf_file *f, const uint64_t *at,
                          uint32_t n)
 {
@@ -128,8 +128,8 @@ static sf_str elf_symbols_name_of(const struct sf_elf_symbols *s, const struct s
                               most < SF_DWARF_TEXT_MAX ? most : SF_DWARF_TEXT_MAX);
 }
 
-/* Of a function's names the one that programs call it by: "malloc", which a C library also knows as
- * "__libc_malloc" and "__GI___libc_malloc". */
+/* Of several names of a function, prefers the one that programs use: "malloc" to "__libc_malloc"
+ * and "__GI___libc_malloc". */
 static bool is_plainer(sf_str a, sf_str b)
 {
     size_t a_lines = 0, b_lines = 0;
@@ -142,7 +142,8 @@ static bool is_plainer(sf_str a, sf_str b)
     return a.len != b.len ? a.len < b.len : sf_str_cmp(a, b) < 0;
 }
 
-/* "Nearest lower" alone would lie in stripped files: the size decides. */
+/* The symbol must contain the address by its size: in a stripped file the nearest lower symbol
+ * would be wrong. */
 sf_str sf_elf_symbols_find(const struct sf_elf_symbols *s, uint64_t at, struct sf_elf_symbol *out)
 {
     enum { MAX_BACK = 16 };

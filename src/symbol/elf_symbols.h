@@ -1,5 +1,5 @@
-/* elf_symbols.h - addresses of one file to function names, from its symbol table. Off the hot path;
- * the file may be anybody's and is not trusted. */
+/* elf_symbols.h - finds function names for addresses of one file in its symbol table. Not for
+ * signal handlers or hooks; the file is not trusted. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,13 +21,13 @@ struct sf_elf_symbols {
     sf_str names; /* the file's */
 };
 
-/* Those that hold one of the `n` sorted addresses, or with none all: of a table of a million most
- * are of no use here.
- * False: none does. The file stays open until done. */
+/* Reads the symbols that contain one of the `n` sorted addresses (n 0: all), because most of a
+ * table of a million are not needed. False: none. The file must stay open until done. */
 bool sf_elf_symbols_read(struct sf_elf_symbols *s, const struct sf_elf_file *f, const uint64_t *at,
                          uint32_t n);
 void sf_elf_symbols_done(struct sf_elf_symbols *s);
-/* The function that holds `at` (as the file counts addresses), and its symbol; empty when none
- * does. */
+/* The name of the function that contains `at` (a virtual address of the file), and its symbol;
+ * empty if there is none. */
 sf_str sf_elf_symbols_find(const struct sf_elf_symbols *s, uint64_t at, struct sf_elf_symbol *out);
-bool sf_elf_symbols_has_all(const struct sf_elf_file *f); /* not only those of the loader */
+bool sf_elf_symbols_has_all(const struct sf_elf_file *f); /* true: the full table, not only that of
+                                                           * the loader */

@@ -1,5 +1,5 @@
-/* elf_unzstd.h - sections that were compressed with zstd: the server's, the library links no zstd.
- */
+/* elf_unzstd.h - decompresses sections with zstd; for the server only, because the library does not
+ * link zstd. */
 #pragma once
 #include "symbol/elf_inflate.h"
 

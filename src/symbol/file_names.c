@@ -26,7 +26,7 @@ struct asking {
     void *arg;
 };
 
-/* A name is anybody's bytes: what a terminal would act upon, or is no UTF-8, becomes '?'. */
+/* Names are not trusted: control characters and invalid UTF-8 become '?'. */
 static void add_clean(struct sf_buf *out, sf_str s)
 {
     s.len = sf_utf8_cut(s, SF_LIMIT_NAME_LEN);
@@ -83,7 +83,7 @@ static void file_names_take_lines(void *arg, uint32_t query, const struct sf_sym
         take_start(a, &a->pairs[query]);
         return;
     }
-    for (unsigned i = 0; i < n; i++) { /* the text stays where it is from here on */
+    for (unsigned i = 0; i < n; i++) { /* from here on the text is not reallocated */
         out[i].function = sf_str_part(sf_buf_str(&a->text), from, ends[2 * i] - from);
         out[i].file = sf_str_part(sf_buf_str(&a->text), ends[2 * i], ends[2 * i + 1] - ends[2 * i]);
         from = ends[2 * i + 1];
@@ -97,7 +97,7 @@ static int by_address(const void *a, const void *b)
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* What is outside of all code has no name; the rest as addresses, sorted. */
+/* Offsets outside of code have no name; the others are converted to addresses and sorted. */
 static uint32_t place_all(struct asking *a, const uint64_t *offs, uint32_t n, struct pair *pairs,
                           uint64_t *at)
 {

@@ -1,15 +1,15 @@
-/* file_names.h - a program's file, its debug file, or both: offsets of code to names as people
- * write them, lines and inlined calls; where there are no names, to the start of their function. */
+/* file_names.h - finds demangled names, lines and inlined calls for offsets of code in a program's
+ * file, its debug file, or both; without names, the start of the function. */
 #pragma once
 #include "model/namer.h"
 
-/* `named` is borrowed until it returns. */
+/* `named` is valid only during the call. */
 typedef void sf_file_names_taker(void *arg, uint64_t off, const struct sf_named *named);
 
-struct sf_file_names_paths { /* each may be NULL or of a file that is not there */
+struct sf_file_names_paths { /* each may be NULL or name a missing file */
     const char *program, *debug;
-    const char *shared;  /* what dwz moved out of them, which other files share */
-    const char *package; /* .dwp: what -gsplit-dwarf left out of the program */
+    const char *shared;  /* file to which dwz moved their common debug information */
+    const char *package; /* .dwp: debug information separated by -gsplit-dwarf */
 };
 
 /* Calls `take` once for each of the `n` offsets, in any order. False: neither program nor debug

@@ -12,7 +12,7 @@
 enum { PAGE = 4096, AHEAD = 16 };
 
 __thread struct sf_file_pages *sf_file_pages_open_ones;
-static __thread size_t n_read; /* bytes of them that are held */
+static __thread size_t n_read; /* number of their bytes in memory */
 
 static size_t n_pages(const struct sf_file_pages *f)
 {
@@ -30,7 +30,7 @@ static bool is_still_it(const struct sf_file_pages *f)
     return !fstat(f->fd, &st) && st.st_dev == f->device && st.st_ino == f->inode;
 }
 
-/* Far from the numbers that the program is given next, where there is space. */
+/* Uses a high descriptor number if possible, so that the program's own numbers do not change. */
 static int open_high(const char *path)
 {
     enum { HIGH = 512 };
@@ -126,7 +126,7 @@ const uint8_t *sf_file_pages_check(const uint8_t *at, const uint8_t *end)
     return f->base + page * PAGE > at ? f->base + page * PAGE : at;
 }
 
-/* Pages [from, to), or as many of them as there are: a file may have become shorter. */
+/* Reads pages [from, to), or as many as exist: the file may have become shorter. */
 static void read_pages(struct sf_file_pages *f, size_t from, size_t to)
 {
     size_t at = from * PAGE, end = to * PAGE < f->len ? to * PAGE : f->len;

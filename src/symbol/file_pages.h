@@ -1,14 +1,13 @@
-/* file_pages.h - the bytes of a file, read as they are queried for into a range of memory that is
- * as long as the file.
+/* file_pages.h - reads the pages of a file on request into an address range as long as the file.
  *
- * Not a mapping of the file: one that is cut while it is mapped (a program being replaced, a debug
- * package being upgraded) ends the process that examines it. Here that is bytes that cannot be
- * obtained. What was read counts against a limit, and is forgotten between one unit and the next,
- * so that a file of any size costs some megabytes. The descriptor may be closed by the program and
- * mean another file later: it is examined before each read.
+ * The file is not mapped: if a mapped file is truncated (a program being replaced, a debug package
+ * being upgraded), accessing it kills the process. Here such pages are only unavailable. Pages read
+ * count against a limit and are dropped between two units, so that a file of any size costs some
+ * megabytes. The program may close the descriptor and reuse its number: so it is checked before
+ * each read.
  *
- * Call `need` before reading from an address; addresses outside of all open files are plain
- * memory. One thread's files are its own. */
+ * Call `need` before reading from an address; addresses outside of all open files are ordinary
+ * memory. Files belong to the thread that opened them. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,11 +16,11 @@
 #include "base/str.h"
 
 enum {
-    SF_FILE_PAGES_MAX = 8 << 20,  /* of all files of a thread at a time */
-    SF_FILE_PAGES_TRIM = 4 << 20, /* more than that is forgotten where it can be */
+    SF_FILE_PAGES_MAX = 8 << 20,  /* for all files of a thread together */
+    SF_FILE_PAGES_TRIM = 4 << 20, /* trim drops pages above this */
 };
 
-struct sf_file_pages { /* a zeroed one is closed */
+struct sf_file_pages { /* a zeroed struct is closed */
     uint8_t *base;
     size_t len;
     uint8_t *have; /* heap: a bit for each page that was read */
@@ -32,16 +31,16 @@ struct sf_file_pages { /* a zeroed one is closed */
 
 extern __thread struct sf_file_pages *sf_file_pages_open_ones;
 
-/* False: no such file, nothing in it, or no memory. Stays where it is until close. */
+/* False: no such file, an empty one, or no memory. Must not be moved until close. */
 bool sf_file_pages_open(struct sf_file_pages *f, const char *path);
 void sf_file_pages_close(struct sf_file_pages *f);
-/* Drops what was read, of all files, if that is much. Nothing borrowed from them may be in use.
- */
+/* Drops the pages of all files if there are many. No pointer into them may be in use. */
 void sf_file_pages_trim(void);
 
-/* Up to where from `at` on bytes can be read now, at most `end`. */
+/* End of the bytes from `at` on that can be read now, at most `end`. */
 const uint8_t *sf_file_pages_check(const uint8_t *at, const uint8_t *end);
-/* The same, with at least `n` bytes of which `end` is not before. NULL: they cannot be obtained. */
+/* The same for at least `n` bytes before `end`, which are read if necessary. NULL: not
+ * available. */
 const uint8_t *sf_file_pages_need(const uint8_t *at, size_t n, const uint8_t *end);
 static inline const uint8_t *sf_file_pages_end(const uint8_t *at, const uint8_t *end)
 {
@@ -51,5 +50,5 @@ static inline bool sf_file_pages_has(sf_bytes b)
 {
     return !b.len || sf_file_pages_need(b.p, b.len, b.p + b.len) != NULL;
 }
-/* The text at `p`, of at most `max_len` bytes; empty when it cannot be obtained. */
+/* The text at `p`, of at most `max_len` bytes; empty when not available. */
 sf_str sf_file_pages_text(const char *p, size_t max_len);

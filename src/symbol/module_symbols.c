@@ -21,10 +21,10 @@ static bool is_mangled(sf_str s)
     return sf_str_starts(s, SF_STR("_Z")) || sf_str_starts(s, SF_STR("_R"));
 }
 
-/* The linker's name of a function that debug information has only the short name of is better: it
- * says where the function belongs. So is the one that programs use of a function that its library
- * calls "__GI___libc_malloc". Else theirs is: symbols are named after copies, too ("read.part.0").
- */
+/* The linker's name is preferred if debug information has only the short name, because it contains
+ * the scope; and if it is the name that programs use for a function that its library calls
+ * "__GI___libc_malloc". Otherwise the name in the debug information is preferred: symbols may be
+ * named after compiler copies ("read.part.0"). */
 static bool is_better(sf_str symbol, sf_str theirs)
 {
     if (!symbol.len || !theirs.len)
@@ -69,8 +69,8 @@ static void take_names(struct asking *a, uint32_t n)
     }
 }
 
-/* Debug information, and with it the full symbol table, may be in a file apart: the one that is
- * given, or with a path the one that the system has. */
+/* Debug information, and with it the full symbol table, may be in a separate file: the given one
+ * or, with a path, the one found on the system. */
 static bool open_info(struct sf_debug_info *info, const struct sf_elf_file *f, const char *path,
                       struct sf_elf_file *apart, const struct sf_debug_more *more)
 {
@@ -119,7 +119,7 @@ static bool module_symbols_find(const struct sf_elf_file *f, const char *path,
     return ok;
 }
 
-/* Of a longer id its beginning is known. */
+/* Of a longer id only the beginning is known. */
 static bool open_same(struct sf_elf_file *f, const char *path, sf_bytes id, bool must_tell)
 {
     sf_bytes theirs;

@@ -104,7 +104,8 @@ void sf_name_cache_module_put(struct sf_name_module *m, uint64_t off, const stru
     p->start_off = named->start_off;
     while (n < named->n_lines && keep_line(m, &named->lines[n]))
         n++;
-    if (n < named->n_lines) { /* half of what was inlined would be another function */
+    if (n < named->n_lines) { /* discard an incomplete list of inlined functions: it would name the
+                               * wrong one */
         m->n_lines = first;
         return;
     }
@@ -153,7 +154,8 @@ static void link_newest(struct sf_name_cache *c, struct sf_name_module *m)
     c->newest = m;
 }
 
-/* Places move when one goes: the table is made again. Thousands at most, and rarely. */
+/* Indexes change when one is removed, so the table is rebuilt: thousands of entries at most, and
+ * rarely. */
 static void name_cache_drop(struct sf_name_cache *c, struct sf_name_module *m)
 {
     uint32_t n = 0;

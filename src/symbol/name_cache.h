@@ -1,6 +1,6 @@
-/* name_cache.h - what was found out about code, by file and offset: the next query requests most of
- * it again. Least recently used files go when the names of all take too much memory. No locks and
- * no files here: its owner sees to both. */
+/* name_cache.h - a cache of names by file and offset, because the next query needs most of them
+ * again. The least recently used files are evicted when all names take too much memory. It does not
+ * lock or read files: its owner does both. */
 #pragma once
 #include "base/table.h"
 #include "model/namer.h"
@@ -29,14 +29,14 @@ struct sf_name_module { /* one file's */
     } * texts;
     struct sf_buf text;
     uint32_t n_places, cap_places, n_lines, cap_lines, n_texts, cap_texts;
-    uint32_t n_unknown; /* places that were requested and not looked up yet */
-    bool is_busy;       /* pinned: a thread works on it */
-    bool is_gone;       /* forgotten while it was busy: freed by release */
-    /* of the owner of the cache */
+    uint32_t n_unknown; /* requested offsets that were not looked up yet */
+    bool is_busy;       /* in use by a thread: must not be evicted */
+    bool is_gone;       /* removed while it was busy: freed by release */
+    /* Used by the owner of the cache. */
     bool is_wanted;                /* to be fetched */
-    struct sf_symbol_id shared_id; /* the file that it shares with others; empty: none */
-    bool has_no_shared;            /* which was not here when it was read */
-    int64_t retry_ns;              /* not to be fetched before; monotonic */
+    struct sf_symbol_id shared_id; /* id of the file it shares with others; empty: none */
+    bool has_no_shared;            /* the shared file was missing when it was read */
+    int64_t retry_ns;              /* monotonic: earliest time of the next download attempt */
 };
 
 struct sf_name_cache {  /* a zeroed one is empty */
@@ -48,24 +48,25 @@ struct sf_name_cache {  /* a zeroed one is empty */
 };
 
 void sf_name_cache_done(struct sf_name_cache *c);
-/* NULL: not there, or with `can_make` no memory. The newest from now on. */
+/* NULL: not found, or with `can_make` no memory. Becomes the most recently used one. */
 struct sf_name_module *sf_name_cache_module(struct sf_name_cache *c, uint32_t owner,
                                             const struct sf_symbol_id *id, bool can_make);
 /* Drops the entries of a file. */
 void sf_name_cache_forget(struct sf_name_cache *c, uint32_t owner, const struct sf_symbol_id *id);
 /* Drops the entries of files that share the file `id`. */
 void sf_name_cache_forget_sharing(struct sf_name_cache *c, const struct sf_symbol_id *id);
-/* A thread has finished with a busy module. */
+/* To be called when a thread has finished with a busy module. */
 void sf_name_cache_release(struct sf_name_cache *c, struct sf_name_module *m);
-/* Evicts the least recently used entries until the rest fits; never those in use. */
+/* Evicts the least recently used modules until the rest fits; never busy ones. */
 void sf_name_cache_trim(struct sf_name_cache *c);
 
-/* The place of an offset; with `can_make` a new one is unknown. NULL: none, or no memory. */
+/* The entry of an offset; with `can_make` a new one is unknown. NULL: none, or no memory. */
 struct sf_name_place *sf_name_cache_module_place(struct sf_name_module *m, uint64_t off,
                                                  bool can_make);
-/* What was found at an offset that has a place. What does not fit is known to have no name. */
+/* Stores the result for an offset that has an entry. If it does not fit, it is stored as having no
+ * name. */
 void sf_name_cache_module_put(struct sf_name_module *m, uint64_t off, const struct sf_named *named);
-/* Copies what is known. False: `req` is full. */
+/* Copies the result. False: `req` is full. */
 bool sf_name_cache_module_get(const struct sf_name_module *m, const struct sf_name_place *p,
                               struct sf_arena *req, struct sf_named *out);
 size_t sf_name_cache_module_memory(const struct sf_name_module *m);

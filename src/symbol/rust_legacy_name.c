@@ -1,6 +1,6 @@
-/* Rust's first mangling wears the clothes of C++: _ZN, segments with their lengths, E. The last
- * segment is "h" and 16 hexadecimal digits, which are omitted; "$LT$" and its like
- * represent what C names cannot hold, ".." for "::". */
+/* Rust's first mangling has the form of a C++ name: _ZN, segments with their lengths, E. The last
+ * segment is "h" and 16 hexadecimal digits, which are omitted; "$LT$" and similar stand for
+ * characters that C names cannot contain, ".." for "::". */
 #include <string.h>
 
 #include "base/text.h"
@@ -18,7 +18,8 @@ static bool is_hash(sf_str s)
             return false;
         seen |= 1u << digit;
     }
-    return __builtin_popcount(seen) >= 5; /* a C++ name that looks like one is not that mixed */
+    return __builtin_popcount(seen) >= 5; /* a C++ name of this form would not contain so many
+                                           * different digits */
 }
 
 /* "$u7e$": a character by its number. */
@@ -33,7 +34,7 @@ static bool rust_legacy_name_print_numbered(sf_str code, struct sf_buf *out)
         v = v << 4 | (uint32_t)sf_hex_digit(code.p[i]);
     }
     if (v < 0x20 || (v >= 0x7f && v < 0xa0) || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
-        return false; /* nothing that moves a terminal */
+        return false; /* no control characters */
     sf_utf8_add(out, v);
     return true;
 }
@@ -73,7 +74,7 @@ static bool print_segment(sf_str s, struct sf_buf *out)
     return true;
 }
 
-/* Cuts the next segment off; false: there is none. */
+/* Takes the next segment; false: there is none. */
 static bool next_segment(sf_str *rest, sf_str *segment)
 {
     size_t at = 0, len = 0;

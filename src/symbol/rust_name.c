@@ -1,6 +1,6 @@
 /* Rust's v0 mangling: a prefix grammar of paths, types and constants. A back reference "B<n>_" is
- * the byte offset of a part written before; it is read again, so a short name can ask for very much
- * text. Depth, steps and length end that. */
+ * the byte offset of an earlier part, which is read again, so a short name can expand to very much
+ * text. Depth, steps and length are limited. */
 #include "symbol/rust_name.h"
 
 #include <string.h>
@@ -18,8 +18,8 @@ struct reader {
     struct sf_buf *out;
     size_t from;
     uint32_t depth, steps;
-    uint32_t n_bound; /* lifetimes bound around us */
-    bool is_silent;   /* read, not printed */
+    uint32_t n_bound; /* number of lifetimes bound by enclosing binders */
+    bool is_silent;   /* parse without printing */
     bool has_failed;
 };
 
@@ -145,7 +145,7 @@ static void print_ident(struct reader *r, struct ident id)
         rust_name_fault(r);
 }
 
-/* Numbers count from the binder outwards: 0 is none in particular. */
+/* Numbers count from the innermost binder; 0 is an erased lifetime. */
 static void print_lifetime(struct reader *r, uint64_t number)
 {
     uint64_t depth = r->n_bound - number;
@@ -164,7 +164,7 @@ static void print_lifetime(struct reader *r, uint64_t number)
     }
 }
 
-/* "for<'a, 'b> " around what is inside; the caller unbinds them. */
+/* "for<'a, 'b> " before the bound part; the caller unbinds them. */
 static uint32_t print_binder(struct reader *r)
 {
     uint64_t n = tagged(r, 'G');
@@ -185,7 +185,7 @@ static uint32_t print_binder(struct reader *r)
     return (uint32_t)n;
 }
 
-/* Where a back reference leads; SIZE_MAX: nowhere. The caller goes there and comes back. */
+/* The target of a back reference; SIZE_MAX: invalid. The caller moves there and back. */
 static size_t back_reference(struct reader *r)
 {
     size_t here = r->at - 1;
@@ -253,7 +253,7 @@ static void print_nested(struct reader *r, bool is_value)
     rust_name_say(r, "}");
 }
 
-/* <T> and <T as Trait>; where the impl stands is read and not given. */
+/* <T> and <T as Trait>; the path of the impl is parsed but not printed. */
 static void print_impl(struct reader *r, char tag)
 {
     bool was_silent = r->is_silent;
@@ -278,7 +278,7 @@ static void print_crate(struct reader *r)
     print_ident(r, read_ident(r));
 }
 
-/* True: it ends in arguments whose list is still open, when queried for (see print_dyn_trait). */
+/* True: it ends in arguments whose list is left open, if `may_stay_open` (see print_dyn_trait). */
 static bool print_open_path(struct reader *r, bool is_value, bool may_stay_open)
 {
     char tag = rust_name_take(r);
@@ -379,7 +379,7 @@ static void print_fn(struct reader *r)
     r->n_bound -= n;
 }
 
-/* Trait<Args, Name = Type>: what is bound stands in the same angles. */
+/* Trait<Args, Name = Type>: associated types are in the same angle brackets. */
 static void print_dyn_trait(struct reader *r)
 {
     bool is_open = false;
@@ -444,7 +444,7 @@ static void print_array(struct reader *r, char tag)
     rust_name_say(r, "]");
 }
 
-/* Reads a part again at an earlier place. */
+/* Reads a part again at an earlier position. */
 static void again(struct reader *r, void (*print_part)(struct reader *))
 {
     size_t to = back_reference(r), here = r->at;
@@ -475,7 +475,7 @@ static void print_compound_type(struct reader *r, char tag)
     case 'D': print_dyn(r); break;
     case 'B': again(r, print_type); break;
     default:
-        r->at--; /* a path; its own tag */
+        r->at--; /* a path: go back to its tag */
         rust_name_print_path(r, false);
         break;
     }
@@ -584,12 +584,11 @@ bool sf_rust_name_print(sf_str mangled, struct sf_buf *out)
     if (!sf_str_starts(mangled, SF_STR("_R")))
         return false;
     r.text = sf_str_from_at(mangled, 2);
-    if (rust_name_peek(&r) < 'A' ||
-        rust_name_peek(&r) > 'Z') /* a version we do not know, or not Rust */
+    if (rust_name_peek(&r) < 'A' || rust_name_peek(&r) > 'Z') /* an unknown version, or not Rust */
         return false;
     rust_name_print_path(&r, true);
     if (!r.has_failed && rust_name_peek(&r) >= 'A' &&
-        rust_name_peek(&r) <= 'Z') { /* the crate it was made for */
+        rust_name_peek(&r) <= 'Z') { /* the crate that instantiated it */
         r.is_silent = true;
         rust_name_print_path(&r, false);
     }

@@ -1,5 +1,5 @@
-/* rust_name.h - Rust's mangled names, both kinds, printed while they are read. Bounded in depth,
- * work and length; false leaves `out` as it was. */
+/* rust_name.h - Rust's mangled names of both kinds, printed while they are parsed. Depth, work and
+ * length are limited; on false `out` is unchanged. */
 #pragma once
 #include <stdbool.h>
 

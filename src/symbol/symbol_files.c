@@ -98,7 +98,7 @@ static void symbol_files_note_unread(const struct sf_elf_section *s, uint64_t *i
                  SF_LIMIT_SYMBOL_INFLATED_LEN >> 20);
 }
 
-/* A unit of -gsplit-dwarf has ranges and lines here, and its functions elsewhere. */
+/* With -gsplit-dwarf a unit has ranges and lines here, and its functions in another file. */
 static bool symbol_files_is_split(const struct sf_elf_file *f)
 {
     struct sf_debug_more more = {.max_inflated = SF_DEBUG_INFLATED_MAX,
@@ -134,7 +134,7 @@ static void note_elsewhere(const struct sf_elf_file *f, struct sf_symbol_info *o
                  "inlined calls are in .dwo files (-gsplit-dwarf): upload the .dwp file, too");
 }
 
-/* What is in the halves of split units: a package of all, with an index, or one .dwo file. */
+/* Examines the parts of split units: a package of all, with an index, or one .dwo file. */
 static enum sf_err inspect_split(const struct sf_elf_file *f, struct sf_symbol_info *out,
                                  struct sf_why *why)
 {
@@ -176,7 +176,8 @@ static void inspect_sections(const struct sf_elf_file *f, struct sf_symbol_info 
         if ((s.flags & SHF_EXECINSTR) && s.type == SHT_PROGBITS)
             out->part = SF_SYMBOL_PROGRAM;
         has_debug |= s.type == SHT_PROGBITS && sf_str_eq(s.name, SF_STR(".debug_str"));
-        has_code |= (s.flags & SHF_EXECINSTR) != 0; /* in a debug file without its bytes */
+        has_code |= (s.flags & SHF_EXECINSTR) != 0; /* a debug file has the section without its
+                                                     * bytes */
         if ((s.type == SHT_SYMTAB || s.type == SHT_DYNSYM) && s.bytes.len > sizeof(Elf64_Sym))
             out->has_names = true;
         if (s.type == SHT_PROGBITS && sf_str_eq(s.name, SF_STR(".debug_info")))
@@ -218,7 +219,8 @@ enum sf_err sf_symbol_files_inspect(const char *path, struct sf_symbol_info *out
     err = inspect_split(&f, &info, why);
     if (!err && info.part != SF_SYMBOL_SPLIT)
         inspect_sections(&f, &info);
-    /* Profilers call a program without one by its hash; of a debug file that is another. */
+    /* Profilers identify a program without a build id by its hash; a debug file's hash would
+     * differ. */
     if (!err && !info.id.hex[0] && info.part == SF_SYMBOL_PROGRAM && sf_file_hash(f.image, hash))
         sf_hex_encode(hash, sizeof(hash), info.id.hex);
     sf_elf_file_close(&f);
@@ -294,7 +296,7 @@ static bool list_names(struct listing *l)
     char folder[40];
     folder_name(l->tenant, folder);
     (void)sf_dir_list(l->files->dir, folder, symbol_files_see_file, l,
-                      NULL); /* none yet: nothing */
+                      NULL); /* no directory yet: nothing to do */
     return !l->is_full;
 }
 
@@ -410,8 +412,7 @@ static void absent_name(const struct sf_symbol_files *s, const struct sf_symbol_
              (uint32_t)s->servers_key);
 }
 
-/* How much longer what is noted in that file holds; a clock that was set back does not prolong it.
- */
+/* How much longer the note in that file is valid; a clock that was set back does not prolong it. */
 static int64_t absent_left(const struct sf_symbol_files *s, const char *name)
 {
     int64_t noted_ns, age_ns;
@@ -451,7 +452,7 @@ static bool see_absent(void *arg, const char *entry, bool is_dir)
     return true;
 }
 
-/* Losing one to a power cut costs one request: not synced. */
+/* Not synced: losing a note in a power failure only costs another request. */
 void sf_symbol_files_note_absent(struct sf_symbol_files *s, const struct sf_symbol_id *id)
 {
     struct absents a = {.files = s};
@@ -606,7 +607,7 @@ enum sf_err sf_symbol_files_writer_finish(struct sf_symbol_writer *w, uint32_t t
     if (err)
         return err;
     if (info.part == SF_SYMBOL_SPLIT)
-        info.id = *id; /* it has none: its sender says whose it is */
+        info.id = *id; /* it has no id: use the one given by the sender */
     if (strcmp(info.id.hex, id->hex) != 0)
         return sf_fail(why, SF_ERR_INPUT, "the file's build id is %s, not %s", info.id.hex,
                        id->hex);

@@ -8,8 +8,8 @@
  *   tmp/symbol-12             being written; renamed when it is whole, checked and synced
  *
  * A build id may have a file of each kind. Their content is not trusted: they are read with the
- * bounds of elf_file.h and debug_info.h. Files are replaced and deleted while they are read, which
- * costs the reader its answer and nothing else. Any thread. */
+ * bounds of elf_file.h and debug_info.h. Files may be replaced and deleted while they are read;
+ * then only that lookup fails. Any thread. */
 #pragma once
 #include <stdatomic.h>
 
@@ -18,10 +18,10 @@
 #include "os/dir.h"
 
 enum {
-    SF_SYMBOL_ID_MIN = 4, /* bytes of a build id: shorter ones are no one's */
+    SF_SYMBOL_ID_MIN = 4, /* minimum bytes of a build id: shorter ones are not used in practice */
     SF_SYMBOL_ID_MAX = 64,
     SF_SYMBOL_NAME_CAP = 192,
-    SF_SYMBOL_FETCHED = 0 /* in place of a tenant, whose numbers begin with 1 */
+    SF_SYMBOL_FETCHED = 0 /* used instead of a tenant, whose numbers begin with 1 */
 };
 
 struct sf_symbol_id { /* the build id, or of a program without one its hash (file_hash.h) */
@@ -31,7 +31,7 @@ struct sf_symbol_id { /* the build id, or of a program without one its hash (fil
 enum sf_symbol_part {
     SF_SYMBOL_PROGRAM,
     SF_SYMBOL_DEBUG,
-    SF_SYMBOL_SPLIT, /* .dwp: what -gsplit-dwarf left out of a program; it says no build id */
+    SF_SYMBOL_SPLIT, /* .dwp: debug information separated by -gsplit-dwarf; has no build id */
     SF_SYMBOL_PARTS
 };
 
@@ -43,20 +43,21 @@ struct sf_symbol_info { /* of one file */
     bool has_lines;                /* debug information: lines and inlined calls */
     bool has_names;                /* a symbol table */
     bool has_layout;               /* offsets of its code are known */
-    bool is_shared;                /* no program's: what dwz moved out of several debug files */
+    bool is_shared;                /* no program's own: common debug information moved by dwz */
     bool is_split;                 /* inlined calls are in .dwo files (-gsplit-dwarf) */
     struct sf_symbol_id shared_id; /* of the shared file that it needs; empty: none */
-    char note[192];                /* what of it is not used, and why; empty: nothing */
+    char note[192];                /* which part is not used, and why; empty: all is used */
 };
 
 struct sf_symbol_files {
     struct sf_dir *dir;     /* borrowed */
     uint64_t max_file_len;  /* of one file */
-    uint64_t max_total_len; /* of a tenant's uploads */
+    uint64_t max_total_len; /* limit of a tenant's uploads */
     uint64_t max_cache_len; /* of fetched ones */
-    uint64_t min_free_len;  /* of the disk; 0: 2 GB or 5 %, whichever is more */
-    uint64_t servers_key;   /* of the debuginfod servers: others may have what these do not */
-    atomic_uint n_written;  /* names of files being written */
+    uint64_t min_free_len;  /* free disk space to keep; 0: 2 GB or 5 %, whichever is more */
+    uint64_t servers_key;   /* hash of the debuginfod servers: notes about missing files are valid
+                             * only for these */
+    atomic_uint n_written;  /* number for names of files being written */
 };
 
 /* False: not hexadecimal, too short or too long. */
@@ -71,11 +72,10 @@ void sf_symbol_files_name(uint32_t tenant, const struct sf_symbol_id *id, enum s
                           char out[SF_SYMBOL_NAME_CAP]);
 bool sf_symbol_files_has(const struct sf_symbol_files *s, uint32_t tenant,
                          const struct sf_symbol_id *id, enum sf_symbol_part part);
-/* Looks into the file at `path`. INPUT: not ELF, or without a build id; that of a .dwp file is
- * empty. */
+/* Examines the file at `path`. INPUT: not ELF, or without a build id (a .dwp file has none). */
 enum sf_err sf_symbol_files_inspect(const char *path, struct sf_symbol_info *out,
                                     struct sf_why *why);
-/* False: the file at `path` shares nothing with others, or cannot be read. */
+/* False: the file at `path` shares no debug information, or cannot be read. */
 bool sf_symbol_files_shared_id(const char *path, struct sf_symbol_id *out);
 /* In no order; damaged ones have a note. LIMIT: `req` is full. */
 enum sf_err sf_symbol_files_list(struct sf_symbol_files *s, uint32_t tenant, struct sf_arena *req,
@@ -87,34 +87,36 @@ enum sf_err sf_symbol_files_delete(struct sf_symbol_files *s, uint32_t tenant,
 /* Deletes fetched files, those used longest ago first, until they fit. */
 void sf_symbol_files_trim(struct sf_symbol_files *s);
 
-/* The servers have no file of that build id: kept for SF_LIMIT_SYMBOL_ABSENT_S, over restarts. */
+/* Notes that the servers have no file with that build id: valid for SF_LIMIT_SYMBOL_ABSENT_S, also
+ * after restarts. */
 void sf_symbol_files_note_absent(struct sf_symbol_files *s, const struct sf_symbol_id *id);
-/* For how much longer that holds; 0: it does not. */
+/* How much longer such a note is valid; 0: there is none. */
 int64_t sf_symbol_files_absent(const struct sf_symbol_files *s, const struct sf_symbol_id *id);
 
-/* Looks at every file of every tenant. */
+/* Checks every file of every tenant. */
 enum sf_err sf_symbol_files_verify(struct sf_dir *dir, struct sf_arena scratch,
                                    void (*say)(void *arg, const char *sentence), void *arg,
                                    uint64_t *io_n_faults, struct sf_why *why);
 
 /* ---- writing ---- */
 
-struct sf_symbol_writer { /* a zeroed one is done */
+struct sf_symbol_writer { /* a zeroed struct is done */
     struct sf_symbol_files *files;
     struct sf_file file;
     char name[40];
     uint64_t len;
 };
 
-/* `len`: what is going to be written, 0 when that is not known. LIMIT: too long; FULL: the tenant's
- * files or the disk. */
+/* `len`: length of the file, 0 if unknown. LIMIT: too long; FULL: the tenant's limit or the
+ * disk. */
 enum sf_err sf_symbol_files_writer_begin(struct sf_symbol_writer *w, struct sf_symbol_files *s,
                                          uint32_t tenant, uint64_t len, struct sf_why *why);
 enum sf_err sf_symbol_files_writer_add(struct sf_symbol_writer *w, const void *p, size_t len,
                                        struct sf_why *why);
-/* Checks it and puts it in its place, durable. INPUT: it is not what it was stated to be. `is_new`:
- * there was none of its kind. */
+/* Checks the file and stores it durably. INPUT: it is not what was declared. `is_new`: there was
+ * none of its kind. */
 enum sf_err sf_symbol_files_writer_finish(struct sf_symbol_writer *w, uint32_t tenant,
                                           const struct sf_symbol_id *id, struct sf_symbol_info *out,
                                           bool *is_new, struct sf_why *why);
-void sf_symbol_files_writer_done(struct sf_symbol_writer *w); /* deletes what was not finished */
+void sf_symbol_files_writer_done(struct sf_symbol_writer *w); /* deletes a file that was not
+                                                               * finished */

@@ -1,6 +1,6 @@
-/* symbolizer.c - names for addresses. A query looks into the cache under the lock; what is missing
- * is marked, and the threads `symbols` (local files) and `debuginfod` (downloads) are woken. The
- * query waits for the first of them, up to its deadline, and takes what is there. */
+/* symbolizer.c - names for addresses. A query reads the cache under the lock; missing offsets are
+ * marked, and the threads `symbols` (local files) and `debuginfod` (downloads) are woken. The query
+ * waits for the first of these threads, up to its deadline, and uses the names found by then. */
 #include "symbol/symbolizer.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@
 enum { PATH_CAP = 4096, NICE = 5 };
 
 struct sf_symbolizer {
-    struct sf_namer namer; /* first: what the store holds */
+    struct sf_namer namer; /* first member: the store has a pointer to it */
     struct sf_symbol_files files;
     struct sf_debuginfod servers;
     int64_t wait_ns;
@@ -28,7 +28,7 @@ struct sf_symbolizer {
     struct sf_thread reader, fetcher;
     atomic_bool is_over;
 
-    struct sf_mutex lock; /* guards what follows; takes nothing */
+    struct sf_mutex lock; /* guards what follows; no other lock is taken while it is held */
     struct sf_condvar asked, found;
     struct sf_name_cache cache;
     struct sf_symbolizer_stats stats;
@@ -43,8 +43,8 @@ static bool symbolizer_has_any(const struct sf_symbol_files *files, uint32_t own
            sf_symbol_files_has(files, owner, id, SF_SYMBOL_PROGRAM);
 }
 
-/* What a tenant uploaded goes before what was fetched for all. Of a tenant's .dwp file alone the
- * names are the tenant's, too, as soon as the program was fetched. */
+/* A tenant's uploads take precedence over files downloaded for all. If a tenant has uploaded only
+ * the .dwp file, names belong to the tenant too, once the program was downloaded. */
 static bool find_owner(const struct sf_symbolizer *s, const uint32_t *tenants, size_t n_tenants,
                        const struct sf_symbol_id *id, uint32_t *out)
 {
@@ -70,7 +70,7 @@ static bool find_owner(const struct sf_symbolizer *s, const uint32_t *tenants, s
 
 struct reading {
     struct sf_symbolizer *s;
-    struct sf_name_module *m; /* busy, so that it stays */
+    struct sf_name_module *m; /* marked busy, so that it is not evicted */
 };
 
 static void take_named(void *arg, uint64_t off, const struct sf_named *named)
@@ -90,11 +90,11 @@ static void file_path(const struct sf_symbolizer *s, uint32_t owner, const struc
     sf_symbol_files_name(owner, id, part, name);
     snprintf(out, PATH_CAP, "%s/%s", sf_dir_path(s->files.dir), name);
     if (owner == SF_SYMBOL_FETCHED)
-        sf_dir_touch(s->files.dir, name); /* used: the last to be trimmed */
+        sf_dir_touch(s->files.dir, name); /* mark as used, so that it is trimmed last */
 }
 
-/* Asks the servers for the file that `m` shares with others and that is not here. `absent_ns` as in
- * struct asked. Under the lock. */
+/* Requests the missing shared file of `m` from the servers. `absent_ns` as in struct asked. Called
+ * under the lock. */
 static void want_shared(struct sf_symbolizer *s, const struct sf_name_module *m, int64_t absent_ns)
 {
     struct sf_symbol_id id = m->shared_id;
@@ -119,8 +119,8 @@ static bool is_shared_coming(struct sf_symbolizer *s, const struct sf_name_modul
     return theirs && theirs != m && (theirs->is_wanted || theirs->is_busy);
 }
 
-/* The file that another shares: what the same tenant uploaded goes before what was fetched. One
- * that is not stored is requested from the debuginfod servers. */
+/* The shared file of another one: the tenant's upload takes precedence over a downloaded one. A
+ * missing one is requested from the debuginfod servers. */
 static bool find_shared(struct sf_symbolizer *s, struct sf_name_module *m,
                         const struct sf_symbol_id *id, char out[PATH_CAP])
 {
@@ -142,7 +142,7 @@ static bool find_shared(struct sf_symbolizer *s, struct sf_name_module *m,
     return is_here;
 }
 
-/* Of a busy module its owner and id do not change. */
+/* Owner and id of a busy module do not change. */
 static void symbolizer_read_files(struct sf_symbolizer *s, struct sf_name_module *m,
                                   const uint64_t *offs, uint32_t n)
 {
@@ -159,7 +159,7 @@ static void symbolizer_read_files(struct sf_symbolizer *s, struct sf_name_module
         paths.shared = shared;
     if (sf_file_names_find(&paths, offs, n, take_named, &r))
         return;
-    for (uint32_t i = 0; i < n; i++) /* it cannot be read: no name, until the file is another */
+    for (uint32_t i = 0; i < n; i++) /* unreadable: no name, until the file is replaced */
         take_named(&r, offs[i], &(struct sf_named){0});
 }
 
@@ -207,8 +207,8 @@ static void symbolizer_read_on(void *arg)
 
 /* ---- getting files: the thread `debuginfod` ---- */
 
-/* The program, too, when the debug file does not say where code lies in it, or there is none: a
- * program that is not stripped, or whose unwind tables at least tell functions apart. */
+/* Also downloads the program if the debug file has no code offsets, or there is none: the program
+ * may not be stripped, or its unwind tables at least separate functions. */
 static enum sf_err symbolizer_fetch(struct sf_symbolizer *s, const struct sf_symbol_id *id,
                                     struct sf_why *why)
 {
@@ -227,7 +227,7 @@ static enum sf_err symbolizer_fetch(struct sf_symbolizer *s, const struct sf_sym
 
 static struct sf_name_module *next_wanted(struct sf_symbolizer *s)
 {
-    struct sf_name_module *m = s->cache.oldest; /* in the order they were requested, or nearly */
+    struct sf_name_module *m = s->cache.oldest; /* roughly in the order of request */
     while (m && (m->is_busy || !m->is_wanted))
         m = m->newer;
     return m;
@@ -275,10 +275,11 @@ static void fetch_on(void *arg)
 
 /* ---- what a query asks ---- */
 
-struct asked { /* one build id of a query, and where its items are in the list */
+struct asked { /* one build id of a query, with its items in the list */
     struct sf_symbol_id id;
     uint32_t from, to, owner;
-    int64_t absent_ns; /* how long the servers need not be queried for it, from an earlier run */
+    int64_t absent_ns; /* time for which the servers need not be asked, from a note of an earlier
+                        * run */
     bool is_good, has_file;
 };
 
@@ -315,8 +316,8 @@ static bool symbolizer_ask(struct sf_symbolizer *s, const struct asked *a,
             m->is_wanted = true;
         return m->is_wanted;
     }
-    m->is_wanted = false; /* it came by other ways */
-    want_shared(s, m, 0); /* again, when a server failed some time ago */
+    m->is_wanted = false; /* it was uploaded or downloaded meanwhile */
+    want_shared(s, m, 0); /* retry, if a server failed some time ago */
     for (uint32_t i = a->from; i < a->to; i++)
         (void)sf_name_cache_module_place(m, list[i].file_off, true);
     return m->n_unknown > 0 || is_shared_coming(s, m);

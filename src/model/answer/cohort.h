@@ -1,4 +1,4 @@
-/* cohort.h - answer: the code of a set of spans as one flame graph. */
+/* cohort.h - answer: the merged flame graph of a set of spans. */
 #pragma once
 #include "base/err.h"
 #include "model/answer/grades.h"
@@ -7,21 +7,21 @@
 
 struct sf_cohort_view {
     sf_str query, type;
-    bool is_self;        /* without the spans' children */
+    bool is_self;        /* excluding the spans' children */
     bool is_sum;         /* values are sums; otherwise means per span */
-    uint64_t n_found;    /* spans the query found */
-    bool is_estimate;    /* n_found is: there were too many to count */
+    uint64_t n_found;    /* spans that match the query */
+    bool is_estimate;    /* n_found is an estimate: too many to count */
     uint64_t n_spans;    /* examined */
-    uint64_t n_thinned;  /* spans that lost their samples, and are left out; */
-    uint64_t n_weighted; /* those of the baseline represent them */
-    bool is_sample;      /* not all that match were: `note` says how they were chosen */
+    uint64_t n_thinned;  /* spans whose samples were removed by retention, and which are left out */
+    uint64_t n_weighted; /* baseline spans that are weighted to represent them */
+    bool is_sample;      /* not all matching spans were used: `note` says how they were chosen */
     uint64_t n_sampled;
     struct sf_grades grades;
-    struct sf_known_view known; /* samples known to be of these spans; the rest is an estimate */
-    struct sf_tree sure;        /* the known samples alone, likewise per span: what conclusions are
-                                   drawn from */
-    double sure_taken;          /* of the profilers, of the known samples */
-    const char *trust;          /* of the known samples */
+    struct sf_known_view known; /* samples that certainly belong to these spans; the rest is an
+                                 * estimate */
+    struct sf_tree sure;        /* the certain samples only, also per span: used for conclusions */
+    double sure_taken;          /* profiler samples among the certain ones */
+    const char *trust;          /* reliability of the certain samples */
     double mean_duration_ns, mean_value;
     sf_str note, reason;
     uint8_t left_out; /* bits of enum sf_left_out */

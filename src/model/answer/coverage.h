@@ -9,17 +9,17 @@ struct sf_coverage_gap {
 struct sf_coverage_type {
     sf_str type;
     uint64_t n_profiles, n_samples;
-    double rate_hz;      /* at which it samples, as its period says; 0: it does not */
+    double rate_hz;      /* sampling rate according to its period; 0: it does not sample */
     uint64_t spacing_ns; /* usual time between two profiles; 0: unknown */
-    const struct sf_coverage_gap *gaps; /* longer than three times the spacing */
+    const struct sf_coverage_gap *gaps; /* pauses of more than three times the spacing */
     uint32_t n_gaps, n_more_gaps;       /* listed; left out */
-    uint64_t gap_ns;                    /* all of them together */
+    uint64_t gap_ns;                    /* total of all gaps */
 };
 
 struct sf_coverage_skew {
     sf_str caller; /* service */
     uint64_t n_calls;
-    int64_t offset_ns; /* what this service's clock is ahead of the caller's; the median */
+    int64_t offset_ns; /* how far this service's clock is ahead of the caller's; the median */
 };
 
 struct sf_coverage_missing {
@@ -27,7 +27,8 @@ struct sf_coverage_missing {
     sf_str lines[2]; /* empty: none */
 };
 
-struct sf_coverage_note { /* what a profiler reports otherwise than its type says */
+struct sf_coverage_note { /* a difference between what a profiler reports and what its type
+                           * promises */
     const char *kind, *sentence;
 };
 
@@ -38,23 +39,27 @@ struct sf_coverage {
     uint64_t n_spans; /* of the service in that time */
     const struct sf_coverage_type *types;
     uint32_t n_types, n_more_types; /* listed; left out */
-    /* What follows is of one profile type and of some spans that were examined. */
+    /* The fields below are for one profile type and the spans that were examined. */
     sf_str type;
     uint64_t n_checked, n_sampled;
-    uint64_t n_thinned;           /* of those examined: their samples were removed by outcome */
-    sf_str thinned;               /* in words; empty: none were */
+    uint64_t n_thinned;           /* of the examined spans: samples removed by retention */
+    sf_str thinned;               /* as text; empty: none */
     sf_str note;                  /* what was left out of `received`; empty: nothing */
-    double expected;              /* samples that their own time allows one thread; 0: unknown */
-    double received;              /* a record that represents several samples counts as those */
-    double counts[SF_GRADE_ROWS]; /* the same by grade */
-    double known, estimated;      /* and by whether it is known to be that span's */
+    double expected;              /* samples expected for one thread, from the spans' own times; 0:
+                                   * unknown */
+    double received;              /* samples received; a record of several samples counts as that
+                                   * many */
+    double counts[SF_GRADE_ROWS]; /* the same by match quality */
+    double known, estimated;      /* and by whether it certainly belongs to the span */
     struct sf_grades grades;
-    double tagged_share;     /* of the samples' value, with a span's id; -1: no samples */
-    double symbolised_share; /* of the samples' value, with a name; -1: no samples */
+    double tagged_share;     /* share of the samples' value that carries a span id; -1: no
+                              * samples */
+    double symbolised_share; /* share of the samples' value that has function names; -1: no
+                              * samples */
     const struct sf_coverage_skew *skews;
     uint32_t n_skews;
-    uint64_t n_more_skews; /* calls of further callers whose clocks contradict this one's */
-    uint64_t n_calls;      /* from other services that were examined */
+    uint64_t n_more_skews; /* calls from further callers whose clocks contradict this one's */
+    uint64_t n_calls;      /* examined calls from other services */
     const struct sf_coverage_missing *missing;
     uint32_t n_missing;
     const struct sf_coverage_note *notes;

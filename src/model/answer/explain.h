@@ -1,4 +1,4 @@
-/* explain.h - answer: why it took so long. */
+/* explain.h - answer: an explanation of a duration. */
 #pragma once
 #include "base/str.h"
 #include "model/ids.h"
@@ -8,14 +8,14 @@ enum {
     SF_EXPLAIN_CHILDREN = 5   /* of a part */
 };
 
-struct sf_explain_function { /* of the service, where a stack has one */
+struct sf_explain_function { /* a function of the service itself, if a stack has one */
     sf_str function;
     sf_str caller;  /* empty: none */
-    sf_str library; /* most of its time was there: "SQLite"; empty: in itself */
+    sf_str library; /* library in which it spent most of its time: "SQLite"; empty: in itself */
     sf_str path;    /* outermost first */
-    sf_str file;    /* of the line that cost most; empty: not known */
+    sf_str file;    /* with the most expensive line; empty: unknown */
     uint32_t line;
-    double ns, low_ns, high_ns; /* per request; low and high: NAN, not known */
+    double ns, low_ns, high_ns; /* per request; low and high: NAN if unknown */
     double library_ns;
     bool is_significant; /* of a difference */
 };
@@ -25,29 +25,30 @@ struct sf_explain_span;
 struct sf_explain_part {
     const char *name;   /* "on_cpu" */
     const char *words;  /* "running" */
-    const char *source; /* "samples"; of a difference "" */
-    const char *ledger; /* what the part is called in a span's time breakdown */
+    const char *source; /* "samples"; for a difference "" */
+    const char *ledger; /* name of the part in a span's time breakdown */
     int64_t ns;
     double low_ns, high_ns; /* NAN: not known */
     bool is_estimate;
     bool is_significant; /* of a difference */
-    double few;          /* samples it comes from, too few for times; 0: enough */
+    double few;          /* number of samples if too few for times; 0: enough */
     double before_ns, after_ns;
     const struct sf_explain_function *functions; /* largest first */
     uint32_t n_functions, n_more_functions;
-    const struct sf_explain_span *children; /* spans behind it; largest first */
+    const struct sf_explain_span *children; /* the child spans in it; largest first */
     uint32_t n_children, n_more_children;
     sf_str reason; /* why time is unknown; for locks, the holder, if known */
 };
 
-struct sf_explain_span { /* one behind a part; of several equal ones the longest */
+struct sf_explain_span { /* a child span in a part; of several equal ones the longest */
     sf_trace_id trace;
     sf_span_id span;
     sf_str service, name;
-    int64_t ns;           /* of the part, in all `count` of them */
+    int64_t ns;           /* of the part, sum of all `count` spans */
     uint64_t duration_ns; /* of this one */
     uint32_t count;
-    /* Of this one with all below it; sum: duration_ns. Of a set, estimates of all; sum: ns. */
+    /* Of this span with all below it; they add up to duration_ns. Of a set, estimates for all; they
+     * add up to ns. */
     const struct sf_explain_part *parts;
     uint32_t n_parts;
 };
@@ -56,21 +57,22 @@ enum sf_explain_of {
     SF_EXPLAIN_SPAN,
     SF_EXPLAIN_TRACE,
     SF_EXPLAIN_SET,       /* mean per span */
-    SF_EXPLAIN_DIFFERENCE /* of two sets, per span */
+    SF_EXPLAIN_DIFFERENCE /* between two sets, per span */
 };
 
-struct sf_explain_example { /* a span that shows it */
+struct sf_explain_example { /* an example span */
     sf_trace_id trace;
     sf_span_id span;
     sf_str service, name;
     uint64_t duration_ns;
-    int64_t part_ns; /* of the part that is in question */
+    int64_t part_ns; /* duration of the part in question */
 };
 
-struct sf_explain_focus {       /* what was asked about: a function with what it calls, or spans */
+struct sf_explain_focus {       /* the subject of the query: a function with its callees, or
+                                 * spans */
     sf_str name;                /* empty: nothing */
-    double ns, low_ns, high_ns; /* of the duration; low and high: NAN, not known */
-    uint32_t count;             /* spans of that name; 0: it is a function, or of a set */
+    double ns, low_ns, high_ns; /* part of the duration; low and high: NAN if unknown */
+    uint32_t count;             /* number of spans with that name; 0: a function, or of a set */
     bool is_estimate;
 };
 
@@ -79,20 +81,20 @@ struct sf_explain_view {
     sf_trace_id trace;
     sf_span_id span;
     sf_str service, name;
-    int64_t duration_ns;    /* of a set the mean; of a difference right less left */
-    double low_ns, high_ns; /* of a mean or a difference; NAN: not known */
+    int64_t duration_ns;    /* of a set: the mean; of a difference: right minus left */
+    double low_ns, high_ns; /* interval of a mean or a difference; NAN: unknown */
     bool is_significant;
-    bool is_few; /* of a difference: too few spans to tell */
+    bool is_few; /* of a difference: too few spans for a conclusion */
     double before_ns, after_ns;
-    uint64_t n_spans, n_left;      /* of a set; of a difference right and left */
-    sf_str left, right;            /* what is compared, in words */
-    struct sf_explain_part *parts; /* sum: duration_ns; largest first */
+    uint64_t n_spans, n_left;      /* of a set; of a difference: right and left */
+    sf_str left, right;            /* descriptions of what is compared */
+    struct sf_explain_part *parts; /* they add up to duration_ns; largest first */
     uint32_t n_parts;
     struct sf_explain_focus focus;
     struct sf_explain_example examples[3];
     uint32_t n_examples;
     sf_str query, note, reason;
-    sf_str split; /* of a difference: "p95"; or */
+    sf_str split; /* of a difference: "p95"; or: */
     sf_str before_version, after_version;
     int64_t from_ns, to_ns; /* of a set or a difference */
     uint64_t n_samples;

@@ -1,4 +1,4 @@
-/* findings.h - answer: what stands out. */
+/* findings.h - answer: noteworthy observations. */
 #pragma once
 #include "model/ids.h"
 
@@ -6,26 +6,29 @@ struct sf_finding_view {
     const char *kind;   /* "hot_function" */
     const char *action; /* "optimise that function" */
     sf_str subject, path, sentence, unit;
-    sf_str file; /* of the line that cost most; empty: not known */
+    sf_str file; /* with the most expensive line; empty: unknown */
     uint32_t line;
-    sf_str span_name;     /* of the spans that most of it is in; empty: not known, or several */
-    double per_request;   /* nanoseconds; NAN: not known */
-    double request_share; /* of the requests bear it; NAN: not known */
-    double rank;          /* root mean square of what a request bears, ns; NAN: not known */
-    double per_hour, low, high; /* of what grows, with its 95 % interval, in `unit`; NAN: else */
+    sf_str span_name;           /* name of the spans that contain most of it; empty: unknown, or
+                                 * several */
+    double per_request;         /* nanoseconds; NAN: not known */
+    double request_share;       /* share of requests that are affected; NAN: unknown */
+    double rank;                /* root mean square of the cost per request, ns; NAN: unknown */
+    double per_hour, low, high; /* growth per hour with its 95 % interval, in `unit`; NAN: no
+                                 * growth */
     double share;
     int64_t value;
     uint32_t count;
-    sf_trace_id trace; /* of the span, or an example; zero: none */
+    sf_trace_id trace; /* trace of the span, or an example; zero: none */
     sf_span_id span;   /* 0: none */
 };
 
 struct sf_findings_view {
-    sf_str of; /* "CPU time of shop": what the shares are of */
+    sf_str of; /* what the shares refer to: "CPU time of shop" */
     const struct sf_finding_view *items;
     uint32_t n;
-    uint32_t n_more;                 /* smaller ones that are left out */
-    uint64_t n_samples, n_estimated; /* examined; left out as their spans are not known */
-    sf_str reason;                   /* why there is nothing to examine; empty: well */
+    uint32_t n_more;                 /* number of smaller findings left out */
+    uint64_t n_samples, n_estimated; /* samples examined; left out because their spans are
+                                      * uncertain */
+    sf_str reason;                   /* why there is nothing to examine; empty: no problem */
     sf_str note;                     /* what was not examined; empty: nothing */
 };

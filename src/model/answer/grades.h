@@ -1,4 +1,4 @@
-/* grades.h - answer: how samples came to spans, counted by grade. */
+/* grades.h - answer: samples of spans, counted by match quality. */
 #pragma once
 #include "base/num.h"
 #include "base/str.h"

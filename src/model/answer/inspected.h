@@ -1,8 +1,9 @@
-/* inspected.h - answer: what answering a query cost. */
+/* inspected.h - answer: the cost of a query. */
 #pragma once
 #include "base/str.h"
 
 struct sf_inspected {
     uint64_t n_traces, n_spans, read_len, n_blocks;
-    bool is_unfinished; /* more is coming, or a limit cut it: the one job is not complete */
+    bool is_unfinished; /* results are incomplete, or a limit cut them: the job is reported as not
+                         * complete */
 };

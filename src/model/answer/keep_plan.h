@@ -1,4 +1,4 @@
-/* keep_plan.h - answer: what each rule would keep of the samples of single requests. */
+/* keep_plan.h - answer: how much sample detail each retention rule would keep. */
 #pragma once
 #include "base/str.h"
 #include "model/keep_rules.h"
@@ -13,8 +13,8 @@ struct sf_keep_plan {
     int64_t from_ns, until_ns;
     struct sf_keep_rule rule;
     struct sf_keep_count all, kept;
-    struct sf_keep_count by[SF_KEEP_ROWS];    /* each rule; a trace may count for several */
-    struct sf_keep_count alone[SF_KEEP_ROWS]; /* and for no other */
+    struct sf_keep_count by[SF_KEEP_ROWS];    /* by rule; a trace may count for several */
+    struct sf_keep_count alone[SF_KEEP_ROWS]; /* kept by this rule only */
     uint64_t n_spans;                         /* of all traces */
     sf_str reason;                            /* what is missing, and why; empty: nothing */
 };

@@ -1,4 +1,4 @@
-/* ledger.h - answer: where a span's time went. */
+/* ledger.h - answer: the time breakdown of a span. */
 #pragma once
 #include "model/answer/clocks.h"
 #include "model/ids.h"
@@ -16,17 +16,18 @@ struct sf_ledger_view {
         const char *words;  /* "waiting for a CPU" */
         const char *source; /* "samples" */
         uint64_t ns;
-        uint64_t cut_ns;           /* more was measured or sampled, and had no space in the span */
-        uint64_t apart_ns;         /* seen in the process meanwhile, not tied to the span */
-        bool has_stacks;           /* it can be opened as a flame graph */
-        double few;                /* samples it comes from, too few for times; 0: enough */
-    } parts[SF_LEDGER_VIEW_PARTS]; /* sum: duration_ns */
+        uint64_t cut_ns;           /* additional measured or sampled time that exceeds the span's
+                                    * duration */
+        uint64_t apart_ns;         /* time seen in the process, but not attributed to the span */
+        bool has_stacks;           /* a flame graph is available */
+        double few;                /* number of samples if too few for times; 0: enough */
+    } parts[SF_LEDGER_VIEW_PARTS]; /* they add up to duration_ns */
     uint32_t n_parts;
-    uint64_t other_cpu_ns;     /* of other threads that worked for the span */
+    uint64_t other_cpu_ns;     /* CPU time of other threads that worked for the span */
     uint64_t n_samples;        /* in the parts */
     uint64_t n_apart;          /* not in them */
-    struct sf_keep_state keep; /* what became of its request's samples */
-    sf_str reason;             /* why much is unknown, and what to change; empty: well */
+    struct sf_keep_state keep; /* whether its request's samples were kept */
+    sf_str reason;             /* why much is unknown, and what to change; empty: no problem */
     bool is_partial;
-    struct sf_clocks_view clocks; /* that were corrected for it */
+    struct sf_clocks_view clocks; /* clocks that were corrected for it */
 };

@@ -1,4 +1,4 @@
-/* remote_state.h - answer: how far a node's data has reached the remote store. */
+/* remote_state.h - answer: how much of a node's data has reached the remote store. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,18 +9,18 @@ enum { SF_REMOTE_TABLES = 5, SF_REMOTE_FAULTS = 50 };
 
 struct sf_remote_counts {
     uint64_t shipped_record, newest_record; /* of the log */
-    int64_t lag_ns;                         /* age of the oldest record that is not shipped */
+    int64_t lag_ns;                         /* age of the oldest record that is not shipped yet */
     uint64_t spool_len, spool_max_len;
     uint64_t n_batches, n_retries, n_refused; /* since the start */
-    uint64_t n_rows[SF_REMOTE_TABLES];        /* likewise: traces, spans, profiles, ... */
-    uint64_t n_lost, n_skipped; /* records that were not in the log, or not readable */
+    uint64_t n_rows[SF_REMOTE_TABLES];        /* rows shipped: traces, spans, profiles, ... */
+    uint64_t n_lost, n_skipped; /* records that were missing in the log, or not readable */
     uint64_t n_shards, n_up;
-    char last_error[240]; /* empty: none since the last success */
+    char last_error[240]; /* empty: no error since the last success */
 };
 
 struct sf_remote_shard { /* strings in the request's arena */
     sf_str address, version;
-    sf_str error; /* empty: it answered */
+    sf_str error; /* empty: the shard answered */
     uint32_t schema;
     uint64_t n_rows, n_bytes, n_parts;
 };
@@ -32,11 +32,11 @@ struct sf_remote_state {
     uint32_t n_shards;
 };
 
-/* What one batch has on one shard, where that is not what was sent. */
+/* A batch whose rows on a shard differ from what was sent. */
 struct sf_remote_fault {
     uint32_t shard; /* from 1 */
     uint64_t first_record, last_record;
-    sf_str table; /* empty: records between this batch and the one before are missing */
+    sf_str table; /* empty: records between this batch and the previous one are missing */
     uint64_t n_sent, n_found;
 };
 

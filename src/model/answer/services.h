@@ -9,7 +9,7 @@ struct sf_span_stats {
 struct sf_call_stats {
     sf_str name; /* of the service or the operation */
     struct sf_span_stats spans;
-    struct sf_span_stats requests; /* spans by which requests enter the service */
+    struct sf_span_stats requests; /* entry spans of the service */
 };
 
 struct sf_service_stats {

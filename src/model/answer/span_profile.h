@@ -9,15 +9,16 @@
 #include "model/ids.h"
 #include "model/keep_state.h"
 
-struct sf_span_moment { /* one sample that has a time of its own */
-    int64_t start_ns;   /* after the span's start; samples of spans below may lie around it */
+struct sf_span_moment { /* one sample with its own time */
+    int64_t start_ns;   /* relative to the span's start; samples of child spans may be outside of
+                         * it */
     int64_t length_ns;  /* 0: a moment */
     int64_t value;
     uint32_t node;   /* its stack, in the profile's tree */
     uint32_t thread; /* numbered from 0 */
 };
 
-struct sf_span_share { /* of a function by itself, with its 95 % interval */
+struct sf_span_share { /* self share of a function, with its 95 % interval */
     sf_str function;
     double share, low, high;
 };
@@ -28,34 +29,39 @@ struct sf_span_profile {
     sf_span_id span;
     sf_str service, name;
     uint64_t duration_ns;
-    bool is_self; /* this span only; otherwise with its children in this process */
-    sf_str part;  /* of its ledger: "lock"; empty: all of it */
+    bool is_self; /* this span only; otherwise including its children in this process */
+    sf_str part;  /* part of the time breakdown, such as "lock"; empty: all */
     struct sf_profile_view view;
-    struct sf_known_view known; /* what of it is; the rest is an estimate */
-    struct sf_tree sure;        /* the known samples alone: what conclusions are drawn from */
-    double sure_taken;          /* of the profiler, of the known samples */
-    double sure_worth;          /* as many equal samples know as much */
+    struct sf_known_view known; /* which part is certain; the rest is an estimate */
+    struct sf_tree sure;        /* the certain samples only: used for conclusions */
+    double sure_taken;          /* profiler samples among the certain ones */
+    double sure_worth;          /* effective number: as many equally weighted samples would give the
+                                 * same precision */
     struct sf_grades grades;
-    struct sf_grades as_sent; /* before samples were cut to fit, or scaled to a measured figure */
+    struct sf_grades as_sent; /* before samples were limited to the duration, or scaled to a
+                               * measured value */
     uint64_t n_samples;
-    int64_t measured_ns; /* CPU time that the spans themselves carry; below 0: they do not */
-    double taken;        /* samples of the profiler, where a record represents several */
-    uint32_t n_threads;  /* that the samples name; else the fewest they can be of, at least one */
+    int64_t measured_ns; /* CPU time measured by the spans themselves; negative: not measured */
+    double taken;        /* number of profiler samples, when a record represents several */
+    uint32_t n_threads;  /* threads named by the samples; else the minimum number possible, at least
+                          * one */
     bool are_threads_named;
-    double most_samples; /* that the span could have had on them; 0: unknown */
-    const char *trust;   /* "good": of the known samples */
-    struct sf_span_share shares[SF_SPAN_SHARES]; /* of the known samples; the largest ones */
+    double most_samples; /* maximum number of samples on these threads; 0: unknown */
+    const char *trust;   /* "good": reliability of the certain samples */
+    struct sf_span_share shares[SF_SPAN_SHARES]; /* of the certain samples; the largest ones */
     uint32_t n_shares, n_more_shares;
-    sf_str reason;       /* why there is little or nothing, and what to change; empty: well */
-    const sf_str *types; /* all it could be requested */
+    sf_str reason;       /* why there is little or nothing, and what to change; empty: no problem */
+    const sf_str *types; /* all profile types that are available */
     uint32_t n_types;
     bool is_partial;
-    bool is_by_service;        /* joined with profiles of the whole service */
-    bool is_mixed;             /* samples without ids may be of several processes: left out */
-    bool has_strange_threads;  /* spans and samples number threads differently: they are ignored */
-    bool has_untagged;         /* some of it comes from profiles that name no span */
-    struct sf_keep_state keep; /* what became of its request's samples */
-    struct sf_clocks_view clocks; /* that were corrected for it */
+    bool is_by_service;           /* joined with profiles of the whole service, because no process
+                                   * matched */
+    bool is_mixed;                /* samples without ids may be from several processes: left out */
+    bool has_strange_threads;     /* spans and samples number threads differently, so threads are
+                                   * ignored */
+    bool has_untagged;            /* some of it comes from profiles without span ids */
+    struct sf_keep_state keep;    /* whether its request's samples were kept */
+    struct sf_clocks_view clocks; /* clocks that were corrected for it */
     bool has_timeline;
     const struct sf_span_moment *moments; /* by time */
     uint32_t n_moments;

@@ -11,16 +11,17 @@
 struct sf_trace_flame_view {
     sf_trace_id trace;
     const char *by;              /* "samples", "wall", "critical-path" */
-    uint32_t n_spans, n_sampled; /* spans; of them, with samples of their own */
+    uint32_t n_spans, n_sampled; /* number of spans, and of those with samples of their own */
     uint64_t n_samples;
     struct sf_grades grades;
-    struct sf_known_view known; /* which samples are known to be of the span they are drawn in */
-    const char *trust;          /* "good": of those */
+    struct sf_known_view known; /* which samples certainly belong to the span in which they are
+                                 * drawn */
+    const char *trust;          /* "good": reliability of those */
     struct sf_profile_view view;
-    struct sf_keep_state keep; /* what became of its samples */
-    sf_str reason;             /* why there are no samples; empty: well */
+    struct sf_keep_state keep; /* whether its samples were kept */
+    sf_str reason;             /* why there are no samples; empty: no problem */
     const sf_str *types;
     uint32_t n_types;
     bool is_partial;
-    struct sf_clocks_view clocks; /* that were corrected */
+    struct sf_clocks_view clocks; /* clocks that were corrected */
 };
