@@ -78,7 +78,7 @@ enum sf_err sf_batch_tree_types(const struct sf_profile_batch *batch, struct sf_
 
 static const struct family {
     sf_str word;
-    sf_str names[6]; /* sample types, or profile names, that belong to it; best first */
+    sf_str names[6]; /* sample types, or profile names, of the family; best first */
 } families[] = {
     {{"cpu", 3}, {{"cpu", 3}, {"process_cpu", 11}, {"on_cpu", 6}, {"samples", 7}}},
     {{"wall", 4}, {{"wall", 4}}},
@@ -103,7 +103,7 @@ static bool batch_tree_is_time(const struct sf_batch_type *t)
            sf_str_eq(t->type.sample_unit, SF_STR("microseconds"));
 }
 
-/* Does `text` name the leading parts of the id? */
+/* Whether `text` equals the leading parts of the id. */
 static bool names_parts(const struct sf_profile_type *type, sf_str text)
 {
     const sf_str parts[] = {type->name, type->sample_type, type->sample_unit, type->period_type,
@@ -129,7 +129,7 @@ static bool find_family(const struct sf_batch_type *types, uint32_t n, const str
             if (!sf_str_eq(type->sample_type, f->names[k]) && !sf_str_eq(type->name, f->names[k]))
                 continue;
             if (!has || (batch_tree_is_time(&types[i]) &&
-                         !batch_tree_is_time(&types[*out]))) /* ns rather than counts */
+                         !batch_tree_is_time(&types[*out]))) /* prefer ns to counts */
                 *out = i;
             has = true;
         }
@@ -139,8 +139,8 @@ static bool find_family(const struct sf_batch_type *types, uint32_t n, const str
     return false;
 }
 
-/* Every profiler that counts its samples has a type "samples": it is CPU time's where the period
- * is. */
+/* Every profiler that counts its samples has a type "samples": it means CPU time if the period is
+ * CPU time. */
 static bool batch_tree_is_meant(const struct sf_batch_type *t)
 {
     return !sf_str_eq(t->type.sample_type, SF_STR("samples")) ||
@@ -163,7 +163,7 @@ static uint32_t choose_first(const struct sf_batch_type *types, uint32_t n)
         if (batch_tree_is_time(&types[i]))
             return i;
     }
-    return n - 1; /* pprof's own habit: the last one */
+    return n - 1; /* as pprof does: the last one */
 }
 
 static enum sf_err say_what_there_is(const struct sf_batch_type *types, uint32_t n, sf_str text,
@@ -219,7 +219,7 @@ enum sf_err sf_batch_tree_choose(const struct sf_batch_type *types, uint32_t n, 
 
 /* ---- samples ---- */
 
-struct frames_of_locations { /* places in the builder, root-most first */
+struct frames_of_locations { /* indexes in the builder, outermost first */
     uint32_t *starts;        /* n_locations + 1 */
     uint32_t *places;
 };
@@ -314,14 +314,15 @@ enum sf_err sf_batch_tree_owned(const struct sf_profile_batch *batch,
         const struct sf_sample *s = &batch->samples[i];
         if (!is_asked[s->series])
             continue;
-        if (!nodes[s->stack]) /* 0: not seen, or an empty stack, which is quick to insert again */
+        if (!nodes[s->stack]) /* 0: not seen, or an empty stack, which is cheap to insert again */
             nodes[s->stack] = insert_stack(&batch->stacks[s->stack], &frames, &b);
         sf_tree_builder_add(&b, nodes[s->stack], s->value, s->count);
         if (owned && has_ids(s))
             owned[n_owned++] = (struct sf_profile_owned){nodes[s->stack], s->trace_id, s->span_id,
                                                          s->value};
     }
-    err = sf_tree_builder_take(&b, type->sample_unit, out, why); /* over the scratch */
+    err = sf_tree_builder_take(&b, type->sample_unit, out, why); /* after the scratch memory was
+                                                                  * given back */
     sf_tree_builder_done(&b);
     if (out_owned) {
         out_owned->list = owned;

@@ -1,4 +1,4 @@
-/* batch_tree.h - what a decoded profile holds, and one of its types as a tree. */
+/* batch_tree.h - the profile types in a decoded batch, and one of them as a tree. */
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"
@@ -7,7 +7,7 @@
 #include "model/answer/profile_view.h"
 #include "model/tree.h"
 
-struct sf_batch_type { /* all series of one type together, whatever their labels */
+struct sf_batch_type { /* all series of one type together, regardless of labels */
     struct sf_profile_type type;
     int64_t total;
     uint64_t n_samples;
@@ -20,17 +20,17 @@ struct sf_batch_type { /* all series of one type together, whatever their labels
 enum sf_err sf_batch_tree_types(const struct sf_profile_batch *batch, struct sf_arena *req,
                                 const struct sf_batch_type **out, uint32_t *out_n,
                                 struct sf_why *why);
-/* The type that `text` refers to: a whole id, its first three parts, "name:sample_type", a
- * sample type ("inuse_space") or a family (cpu, wall, heap, alloc, goroutine, block, mutex,
- * offcpu). Empty: what people examine first, time before memory before counts. NOT_FOUND names what
- * there is. */
+/* The type that `text` refers to: a whole id, its first three parts, "name:sample_type", a sample
+ * type ("inuse_space") or a family (cpu, wall, heap, alloc, goroutine, block, mutex, offcpu).
+ * Empty: a default, time before memory before counts. NOT_FOUND lists the types. */
 enum sf_err sf_batch_tree_choose(const struct sf_batch_type *types, uint32_t n, sf_str text,
                                  uint32_t *out, struct sf_why *why);
-/* All samples of that type, with lines and files. In `req`, strings are borrowed from the batch. */
+/* Merges all samples of that type, with lines and files. In `req`; strings are borrowed from the
+ * batch. */
 enum sf_err sf_batch_tree(const struct sf_profile_batch *batch, const struct sf_profile_type *type,
                           struct sf_arena *req, struct sf_tree *out, struct sf_why *why);
 
-/* The same, and which part of each node is of which span, by node; in `req`. */
+/* The same, and the parts of each node that belong to spans, sorted by node; in `req`. */
 enum sf_err sf_batch_tree_owned(const struct sf_profile_batch *batch,
                                 const struct sf_profile_type *type, struct sf_arena *req,
                                 struct sf_tree *out, struct sf_owned *out_owned,

@@ -12,7 +12,7 @@ struct side {
 struct layout {
     const struct sf_tree *t;
     struct sf_tree_order order;
-    int64_t **values; /* of each level, while they are filled */
+    int64_t **values; /* of each level, while it is filled */
     uint32_t *n;
     struct sf_flamebearer out;
 };
@@ -23,7 +23,8 @@ static enum sf_err flamebearer_no_room(struct sf_why *why)
                    "flame graph: it does not fit the memory of one query; ask for fewer nodes");
 }
 
-/* Names by frame rank, so that equal names of different frames meet; index 0 is "total". */
+/* Names sorted by frame rank, so that equal names of different frames are adjacent; index 0 is
+ * "total". */
 static enum sf_err make_names(const struct sf_tree *t, struct sf_arena *req, uint32_t **out_index,
                               struct sf_flamebearer *out, struct sf_why *why)
 {

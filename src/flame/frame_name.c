@@ -21,8 +21,8 @@ static sf_str frame_name_base_name(sf_str path)
     return find_last(path, '/', &at) ? sf_str_from_at(path, at + 1) : path;
 }
 
-/* Code without symbols is one frame a library: a frame for each address says no more, and hides how
- * much the library takes. Where lines are requested, it is one an address. */
+/* Code without symbols is one frame per library: a frame for each address would not say more, and
+ * would hide the library's total. If lines are requested, it is one per address. */
 static bool frame_name_add_address(const struct sf_frame *f, bool has_addresses,
                                    struct sf_arena *req, sf_str *out)
 {
@@ -43,8 +43,8 @@ static bool frame_name_add_address(const struct sf_frame *f, bool has_addresses,
 
 /* ---- packages ---- */
 
-/* The name without its arguments: "(" at the start or after a point is a Go receiver or "(anonymous
- * namespace)", not the beginning of them. */
+/* The name without its arguments: "(" at the start or after a dot is a Go receiver or "(anonymous
+ * namespace)", not the start of arguments. */
 static sf_str frame_name_without_arguments(sf_str name)
 {
     for (size_t i = 1; i < name.len; i++) {

@@ -1,4 +1,4 @@
-/* frame_name.h - what a frame is called, and what it belongs to. */
+/* frame_name.h - the name of a frame, and the package or module it belongs to. */
 #pragma once
 #include "base/arena.h"
 #include "model/tree.h"

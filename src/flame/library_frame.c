@@ -40,8 +40,8 @@ static const struct sf_library_rule *library_frame_rule_of(const struct sf_frame
     return NULL;
 }
 
-/* libfoo.so.1, _json.cpython-311-x86_64-linux-gnu.so: loaded beside the program. Where its length
- * ends without that, SIZE_MAX. */
+/* libfoo.so.1, _json.cpython-311-x86_64-linux-gnu.so: a shared library. The length of the name
+ * before that, or SIZE_MAX. */
 static size_t shared_stem(sf_str module)
 {
     size_t at;
@@ -52,7 +52,7 @@ static size_t shared_stem(sf_str module)
     return is_end ? at : SIZE_MAX;
 }
 
-/* A package of Go's own has no dot in its first part: encoding/json, but github.com/x/y. */
+/* A standard package of Go has no dot in its first part: encoding/json, but github.com/x/y. */
 static size_t library_frame_go_package(const struct sf_frame *f)
 {
     size_t slash = 0, dot;
@@ -76,7 +76,7 @@ static bool is_go_std(const struct sf_frame *f)
             first = sf_str_part(package, 0, i);
             break;
         }
-    /* A service's own packages may have none either, where its module is called "shop". */
+    /* A service's own packages may have none either, if its module is called "shop". */
     return !sf_str_find(first, SF_STR("."), &dot) && f->file.len > 0 &&
            sf_str_find(f->file, SF_STR("/go/src/"), &dot);
 }

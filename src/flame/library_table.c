@@ -1,7 +1,7 @@
-/* library_table.c - names of code that comes from others.
+/* library_table.c - names of library code.
  *
- * Every line carries an example; a test asks the table for each of them. Shared objects (.so) and
- * the kernel need no line, but for a name people know. Add lines freely. */
+ * Every line has an example, which a test looks up. Shared objects (.so) and the kernel need a line
+ * only for a display name. Add lines freely. */
 #include "flame/library_frame.h"
 
 enum {

@@ -1,10 +1,10 @@
 /* runtime_frame.h - code of language runtimes, which is not part of the profiled application.
  *
- * A collector's loop, an allocator, the scheduler's interruption of a goroutine or an interpreter's
- * loop is not an answer to "where does my program spend its time": its time belongs to its caller
- * or, for a collector's own threads, to no frame. What is concluded from a flame graph (HOT PATH,
- * the hottest function, findings) gives such time to the caller; what is drawn or listed stays as
- * it was measured. runtime_table.c holds the names. */
+ * A garbage collector's loop, an allocator, the preemption of a goroutine or an interpreter's loop
+ * does not answer "where does my program spend its time": its time belongs to its caller or, for a
+ * collector's own threads, to no frame. Conclusions from a flame graph (HOT PATH, the hottest
+ * function, findings) attribute such time to the caller; drawings and lists are not changed.
+ * runtime_table.c contains the names. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
@@ -12,15 +12,15 @@
 
 enum sf_runtime_reach {
     SF_RUNTIME_NOT,
-    SF_RUNTIME_FRAME, /* this frame; what it calls may be anybody's */
-    SF_RUNTIME_BELOW  /* and all it calls: collectors, compilers */
+    SF_RUNTIME_FRAME, /* only this frame; its callees may be application code */
+    SF_RUNTIME_BELOW  /* and all its callees: collectors, compilers */
 };
 
 struct sf_runtime_rule {
-    uint32_t kinds; /* 1 << enum sf_frame_kind; frames of unknown kind are always asked */
+    uint32_t kinds; /* 1 << enum sf_frame_kind; frames of unknown kind always match */
     const char *text;
-    bool is_whole; /* the name is the text; else it begins so */
-    bool is_cxx;   /* a member of a class of C++: "::" is in it */
+    bool is_whole; /* the name must be equal; else begin with the text */
+    bool is_cxx;   /* a member of a C++ class: contains "::" */
     enum sf_runtime_reach reach;
     const char *example; /* a frame as profilers write it */
 };
@@ -32,7 +32,6 @@ enum sf_runtime_reach sf_runtime_frame_of(const struct sf_frame *frame);
 /* By node: the node to which its self time is attributed: the node itself, its nearest caller
  * outside the runtime, or 0: none. NULL: no memory. */
 const uint32_t *sf_runtime_frame_owners(const struct sf_tree *tree, struct sf_arena *req);
-/* The tree with that time moved to its owners; time without an owner is given to the root. LIMIT.
- */
+/* The tree with that time moved to its owners; time without an owner goes to the root. LIMIT. */
 enum sf_err sf_runtime_frame_give(const struct sf_tree *tree, struct sf_arena *req,
                                   struct sf_tree *out, struct sf_why *why);

@@ -1,8 +1,7 @@
 /* runtime_table.c - names of code that belongs to language runtimes.
  *
- * Every line carries a frame as its profiler writes it; a test asks the table for each of them. Add
- * lines freely. Libraries are not in it, nor the C library or the kernel: these were called
- * deliberately. */
+ * Every line has an example frame, which a test looks up. Add lines freely. Libraries, the C
+ * library and the kernel are not listed, because programs call them deliberately. */
 #include "flame/runtime_frame.h"
 
 enum {

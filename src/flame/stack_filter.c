@@ -7,8 +7,8 @@
 
 struct term {
     sf_str text;
-    struct sf_regex *re;       /* NULL: the whole name */
-    enum sf_frame_group group; /* which of its names */
+    struct sf_regex *re;       /* NULL: compare the whole name */
+    enum sf_frame_group group; /* which name of a frame to compare */
 };
 
 struct sf_stack_filter {
@@ -16,7 +16,7 @@ struct sf_stack_filter {
     size_t n_sites;
     uint64_t wanted, unwanted; /* bits of the terms */
     size_t n_terms;
-    bool has_packages; /* some term is about them */
+    bool has_packages; /* some term is about packages */
     struct term terms[SF_STACK_TERMS];
 };
 
@@ -34,7 +34,7 @@ static enum sf_err set_term(const struct sf_stack_term *from, struct term *out, 
     if (from->kind == SF_STACK_HAS || from->kind == SF_STACK_LACKS)
         return SF_OK;
     err = sf_regex_new(from->text, false, &out->re, &own);
-    /* Pyroscope's words, which its clients show. */
+    /* Pyroscope's wording, which its clients show. */
     return err ? sf_fail(why, err, "invalid %s %s regex \"%.*s\": %s",
                          is_unwanted(from->kind) ? "exclude" : "include",
                          out->group == SF_GROUP_PACKAGE ? "package" : "function name",
@@ -101,14 +101,14 @@ static enum sf_err test_term(const struct term *t, sf_str name, struct sf_regex_
     return SF_OK;
 }
 
-/* The terms that each frame meets, as bits. */
+/* The terms that each frame matches, as bits. */
 static enum sf_err test_frames(const struct sf_stack_filter *f, const struct sf_tree *t,
                                struct sf_arena names, uint64_t *out_met, struct sf_why *why)
 {
     struct sf_regex_scratch *scratch = f->n_terms ? sf_regex_scratch_new() : NULL;
     enum sf_err err = f->n_terms == 0 || scratch ? SF_OK : sf_no_memory(why, "a pattern");
     for (uint32_t i = 0; !err && i < t->n_frames; i++) {
-        struct sf_arena own = names; /* a name is needed only while it is examined */
+        struct sf_arena own = names; /* names are needed only temporarily */
         bool is_met = false;
         sf_str name, package = SF_STR_NONE;
         if (!sf_frame_name(&t->frames[i], SF_GROUP_FUNCTION, &own, &name) ||
@@ -132,10 +132,10 @@ static bool is_called(const struct sf_frame *frame, sf_str name, struct sf_arena
 
 /* ---- stacks ---- */
 
-struct state {       /* of a node: what its stack has met from the root on */
+struct state {       /* of a node: the terms that its stack has matched from the root on */
     uint64_t met;    /* terms */
-    uint32_t n_site; /* functions of the call site */
-    bool is_lost;    /* another function came in between */
+    uint32_t n_site; /* matched functions of the call site */
+    bool is_lost;    /* another function came in between: the call site cannot match any more */
 };
 
 enum sf_err sf_stack_filter_nodes(const struct sf_stack_filter *f, const struct sf_tree *t,
@@ -187,10 +187,10 @@ enum sf_err sf_stack_filter_tree(const struct sf_stack_filter *f, const struct s
     }
     for (uint32_t i = 0; !err && i < t->n_nodes; i++) {
         if (!is_kept[i])
-            m.nodes[i] = SF_NONE; /* its value belongs to no stack that is meant */
+            m.nodes[i] = SF_NONE; /* no selected stack ends here: drop its value */
     }
     if (!err)
-        err = sf_tree_map_take(&m, out, why); /* over the scratch, which is done with */
+        err = sf_tree_map_take(&m, out, why); /* after the scratch memory was given back */
     sf_tree_map_done(&m);
     return err;
 }

@@ -1,10 +1,10 @@
-/* stack_filter.h - which whole stacks a query means, by the names of their functions.
+/* stack_filter.h - selects whole stacks by the names of their functions.
  *
- * Two conditions, and a stack must meet both: it begins with certain functions (a call site), and
- * it holds, or does not hold, certain frames. A stack that is chosen stays complete. A sample
- * without a stack is chosen by no condition at all only. Patterns match anywhere in a name; the
- * name of a frame without a function is "module!0x1f". A filter never changes: threads may share
- * it. */
+ * There are two conditions, and a stack must meet both: it begins with certain functions (a call
+ * site), and it contains, or does not contain, certain frames. A selected stack stays complete. A
+ * sample without a stack is selected only if there are no conditions. Patterns match anywhere in a
+ * name; the name of a frame without a function is "module!0x1f". A filter never changes: threads
+ * may share it. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
@@ -13,8 +13,9 @@
 enum { SF_STACK_TERMS = 64 };
 
 enum sf_stack_term_kind {
-    SF_STACK_HAS,           /* a frame of this name is in the stack; several: each of them */
-    SF_STACK_LACKS,         /* no frame of this name is */
+    SF_STACK_HAS,           /* a frame with this name is in the stack; with several terms: each of
+                             * them */
+    SF_STACK_LACKS,         /* no frame with this name is */
     SF_STACK_HAS_PATTERN,   /* a frame that matches is in the stack */
     SF_STACK_LACKS_PATTERN, /* no frame that matches is */
     SF_STACK_HAS_PACKAGE,   /* a frame whose package matches is in the stack */
@@ -34,17 +35,17 @@ struct sf_stack_ask {
 
 struct sf_stack_filter; /* opaque */
 
-/* `*out` is NULL when all stacks are meant. Borrows the texts. INPUT: a pattern that is none;
- * LIMIT: too many terms; NOMEM. */
+/* `*out` is NULL when all stacks are selected. Borrows the texts. INPUT: an invalid pattern; LIMIT:
+ * too many terms; NOMEM. */
 enum sf_err sf_stack_filter_new(const struct sf_stack_ask *ask, struct sf_stack_filter **out,
                                 struct sf_why *why);
 void sf_stack_filter_free(struct sf_stack_filter *f); /* NULL is fine */
 
-/* Which nodes end a stack that is meant: one flag for each node of `t`. LIMIT: a pattern takes too
+/* One flag for each node of `t`: whether a selected stack ends there. LIMIT: a pattern takes too
  * long. */
 enum sf_err sf_stack_filter_nodes(const struct sf_stack_filter *f, const struct sf_tree *t,
                                   struct sf_arena scratch, bool *out_is_kept, struct sf_why *why);
-/* The tree of those stacks; `out` may be `t`. Its number of samples is that of `t`: a tree does not
- * know it stack by stack. */
+/* The tree of the selected stacks; `out` may be `t`. Its number of samples is that of `t`, because
+ * a tree has no number per stack. */
 enum sf_err sf_stack_filter_tree(const struct sf_stack_filter *f, const struct sf_tree *t,
                                  struct sf_arena *req, struct sf_tree *out, struct sf_why *why);

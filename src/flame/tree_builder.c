@@ -138,7 +138,7 @@ static bool make_node_room(struct sf_tree_builder *b)
     return grow_table(b, &b->node_at);
 }
 
-/* The root is not in the table: no child requests frame SF_NONE. */
+/* The root is not in the table: no lookup uses frame SF_NONE. */
 static bool make_root(struct sf_tree_builder *b)
 {
     if (b->n_nodes)
@@ -188,7 +188,7 @@ void sf_tree_builder_add(struct sf_tree_builder *b, uint32_t node, int64_t value
 
 void sf_tree_builder_shape(struct sf_tree_builder *b, const struct sf_tree *t, uint32_t *out_nodes)
 {
-    uint32_t *frames; /* of `t`, as places here */
+    uint32_t *frames; /* frames of `t` as indexes of the builder */
     if (t->n_nodes == 0)
         return;
     for (uint32_t i = 1; i < t->n_nodes; i++)

@@ -4,7 +4,7 @@
 #include "flame/tree_map.h"
 #include "flame/tree_order.h"
 
-/* Equal names become one frame: a person sees one function. */
+/* Equal names become one frame, because users see them as one function. */
 static enum sf_err tree_chain_name_frames(const struct sf_tree *t, struct sf_arena *req,
                                           sf_str **out, struct sf_why *why)
 {
@@ -24,7 +24,7 @@ static uint32_t tree_chain_frame_of(struct sf_tree_builder *b, sf_str name)
     return sf_tree_builder_frame(b, &frame);
 }
 
-/* The node of the chain's first function when its last is node `at`; SF_NONE: it is not. */
+/* The node of the chain's first function if its last is node `at`; SF_NONE: no match. */
 static uint32_t chain_start(const struct sf_tree *t, const struct sf_tree_chain *c,
                             const sf_str *names, uint32_t at)
 {

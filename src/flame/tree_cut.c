@@ -19,7 +19,7 @@ static int compare_weights(const void *a, const void *b)
     return left > right ? -1 : left < right;
 }
 
-/* The root does not count: it is there in any case. */
+/* The root is not counted: it is always kept. */
 static bool find_threshold(const struct sf_tree *t, const uint64_t *weights, uint32_t max_nodes,
                            struct sf_arena scratch, uint64_t *out)
 {
@@ -90,14 +90,14 @@ enum sf_err sf_tree_cut(const struct sf_tree *t, uint32_t max_nodes, struct sf_a
     enum sf_err err = sf_tree_order_totals(t, &scratch, &totals, why);
     if (err)
         return err;
-    weights = (uint64_t *)totals; /* the two are the same numbers but for their sign */
+    weights = (uint64_t *)totals; /* the same numbers except for their sign */
     for (uint32_t i = 0; i < t->n_nodes; i++)
         weights[i] = sf_tree_order_magnitude(totals[i]);
     err = sf_tree_map_init(&m, t, req, why);
     if (!err)
         err = flame_tree_cut(&m, weights, max_nodes, scratch, &is_cut, why);
     if (!err)
-        err = sf_tree_map_take(&m, out, why); /* over the scratch, which is done with */
+        err = sf_tree_map_take(&m, out, why); /* after the scratch memory was given back */
     if (!err)
         out->is_cut |= is_cut;
     sf_tree_map_done(&m);

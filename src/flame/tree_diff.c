@@ -26,7 +26,7 @@ static void add_self(struct sf_tree_side *side, const uint32_t *places, uint32_t
     }
 }
 
-/* Totals of both sides, and the difference as the shape's own values. */
+/* Computes the totals of both sides, and the differences as the values of the shape. */
 static bool tree_diff_finish(struct sf_tree_diff *d, struct sf_arena *req)
 {
     struct sf_tree_node *nodes = sf_arena_new_n(req, d->shape.n_nodes, sizeof(*nodes));

@@ -12,7 +12,7 @@ static enum sf_err match_all(const struct sf_tree *t, const struct sf_regex *re,
     struct sf_regex_scratch *scratch = sf_regex_scratch_new();
     enum sf_err err = scratch ? SF_OK : sf_no_memory(why, "a pattern");
     for (uint32_t i = 0; !err && i < t->n_frames; i++) {
-        struct sf_arena names = *req; /* a name is needed only while it is examined */
+        struct sf_arena names = *req; /* names are needed only temporarily */
         size_t at, end;
         sf_str name;
         if (!sf_frame_name(&t->frames[i], SF_GROUP_FUNCTION, &names, &name)) {
@@ -32,7 +32,7 @@ static enum sf_err match_all(const struct sf_tree *t, const struct sf_regex *re,
     return err;
 }
 
-/* Which frames match: out[i] is frame i's. In `req`. */
+/* out[i]: whether frame i matches. In `req`. */
 static enum sf_err tree_match(const struct sf_tree *t, sf_str pattern, struct sf_arena *req,
                               const bool **out, struct sf_why *why)
 {
@@ -54,9 +54,9 @@ static enum sf_err tree_match(const struct sf_tree *t, sf_str pattern, struct sf
 enum filter_kind { FOCUS, IGNORE, HIDE, FROM, FILTERS };
 
 struct choice {     /* of each node */
-    bool has;       /* it or one above it matches */
+    bool has;       /* it or an ancestor matches */
     bool stays;     /* its value is kept */
-    bool is_needed; /* it stays, or is the way to one that does */
+    bool is_needed; /* it is kept, or an ancestor of one that is kept */
 };
 
 static void tree_filter_choose(const struct sf_tree *t, enum filter_kind kind, const bool *is_match,
@@ -112,7 +112,7 @@ static enum sf_err tree_filter_apply(const struct sf_tree *t, enum filter_kind k
     if (!err) {
         m.owned = owned;
         tree_filter_map_nodes(&m, kind, is_match, nodes);
-        err = sf_tree_map_take(&m, out, why); /* over the scratch, which is done with */
+        err = sf_tree_map_take(&m, out, why); /* after the scratch memory was given back */
     }
     sf_tree_map_done(&m);
     return err;

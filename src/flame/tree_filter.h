@@ -15,8 +15,8 @@ struct sf_tree_filter { /* empty: not requested */
     sf_str from;        /* stacks from the first such frame on; those without one are left out */
 };
 
-/* In that order. `owned` (of `t`, may be NULL) becomes that of `out`. INPUT: a bad pattern; LIMIT:
- * one that takes too long. */
+/* Applied in that order. `owned` (of `t`, may be NULL) becomes that of `out`. INPUT: an invalid
+ * pattern; LIMIT: one that takes too long. */
 enum sf_err sf_tree_filter(const struct sf_tree *t, const struct sf_tree_filter *filter,
                            struct sf_owned *owned, struct sf_arena *req, struct sf_tree *out,
                            struct sf_why *why);

@@ -9,7 +9,7 @@ static bool make_frames(const struct sf_tree *t, enum sf_frame_group by, struct 
     for (uint32_t i = 0; i < t->n_frames; i++) {
         const struct sf_frame *old = &t->frames[i];
         struct sf_frame f = {0};
-        bool is_marker = old->kind >= SF_FRAME_MARKER; /* "other", a span: of no package */
+        bool is_marker = old->kind >= SF_FRAME_MARKER; /* "other", a span: in no package */
         if (!sf_frame_name(old, is_marker ? SF_GROUP_FUNCTION : by, m->to.req, &f.function))
             return false;
         if (by == SF_GROUP_FUNCTION || by == SF_GROUP_LINE || is_marker)

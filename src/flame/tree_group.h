@@ -1,4 +1,4 @@
-/* tree_group.h - the same values under coarser frames. */
+/* tree_group.h - merges frames to coarser ones: functions, files, packages. */
 #pragma once
 #include "base/err.h"
 #include "flame/frame_name.h"
@@ -6,13 +6,13 @@
 
 struct sf_tree_grouping {
     enum sf_frame_group by;
-    bool
-        is_collapsed; /* a frame directly below an equal one is the same call: recursion folds up */
+    bool is_collapsed; /* a frame directly below an equal one is merged with it: recursion is
+                        * collapsed */
 };
 
-/* Frames whose name is the same become one; after it every frame has just a name (`function`), its
- * kind, and with LINE its file and line. Grouping by anything coarser than a function always
- * collapses: calls inside one package are one bar. In `req`; strings are borrowed from `t`. */
+/* Frames with the same name become one; the result has only a name (`function`), a kind, and with
+ * LINE file and line. Grouping by anything coarser than a function always collapses recursion:
+ * calls inside one package are one bar. In `req`; strings are borrowed from `t`. */
 enum sf_err sf_tree_group(const struct sf_tree *t, struct sf_tree_grouping how,
                           struct sf_arena *req, struct sf_tree *out, struct sf_why *why);
 /* The same; `owned` (of `t`) becomes that of `out`. */

@@ -65,7 +65,7 @@ enum sf_err sf_tree_lines(const struct sf_tree *t, sf_str function, struct sf_ar
         rows[frame].self = sf_add_sat_i64(rows[frame].self, t->nodes[i].self);
         while (up != 0 && t->nodes[up].frame != frame)
             up = t->nodes[up].parent;
-        if (up == 0) /* not inside a call from the same line */
+        if (up == 0) /* not nested in another call from the same line */
             rows[frame].total = sf_add_sat_i64(rows[frame].total, totals[i]);
     }
     for (uint32_t i = 0; i < t->n_frames; i++) {

@@ -16,7 +16,7 @@ static uint32_t frame_with(struct sf_tree_builder *b, const struct sf_frame *old
     return sf_tree_builder_frame(b, &f);
 }
 
-/* What is known of a function without a name: where it begins. False: `req` is full. */
+/* A frame for a function without a name, but with a known start. False: `req` is full. */
 static bool frame_from(const struct sf_frame *old, uint64_t start_off, struct sf_arena *req,
                        struct sf_frame *out)
 {
@@ -29,7 +29,7 @@ static bool frame_from(const struct sf_frame *old, uint64_t start_off, struct sf
     return true;
 }
 
-/* The node of `i` below the node of its parent. */
+/* Adds the node of `i` below that of its parent. */
 static uint32_t place_node(struct sf_tree_builder *b, const struct sf_tree *t,
                            const struct sf_named *named, uint32_t i, uint32_t parent)
 {

@@ -98,7 +98,7 @@ static bool is_other_node(const struct siblings *s, uint32_t place)
     return frame != SF_NONE && sf_tree_cut_is_other(&s->t->frames[frame]);
 }
 
-/* Siblings stand together, in the order in which they are pushed: the last to be read first. */
+/* Siblings are adjacent, in the order in which they are pushed: the last one is visited first. */
 static int tree_order_compare_nodes(const void *left, const void *right, void *arg)
 {
     const struct siblings *s = arg;
@@ -116,13 +116,13 @@ static int tree_order_compare_nodes(const void *left, const void *right, void *a
     return order ? order : tree_order_compare_numbers(s->ranks[nb->frame], s->ranks[na->frame]);
 }
 
-/* Depth first with a stack of its own: a hostile tree is as deep as it has nodes. */
+/* Iterative depth-first walk: a malicious tree may be as deep as it has nodes. */
 static uint32_t tree_order_walk(const struct sf_tree *t, const uint32_t *sorted,
                                 const uint32_t *starts, uint32_t *stack, uint32_t *places,
                                 uint32_t *depths)
 {
     uint32_t n_stack = 0, n = 0, max_depth = 0;
-    uint32_t *depth_of = depths; /* by node until the end, then by row */
+    uint32_t *depth_of = depths; /* by node at first, by row at the end */
     depth_of[0] = 0;
     for (uint32_t i = 1; i < t->n_nodes; i++) {
         depth_of[i] = depth_of[t->nodes[i].parent] + 1;

@@ -1,20 +1,20 @@
-/* tree_order.h - totals of a tree, and the order in which people read it. */
+/* tree_order.h - totals of a tree, and display order. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
 #include "model/tree.h"
 
-/* Self and everything below, of each node; in `req`. One backward pass: children come after their
- * parents. Sums stop at the largest number. LIMIT when `req` is full. */
+/* The total of each node: self and everything below; in `req`. One backward pass, because children
+ * come after their parents. Sums are limited to the maximum. LIMIT when `req` is full. */
 enum sf_err sf_tree_order_totals(const struct sf_tree *t, struct sf_arena *req, int64_t **out,
                                  struct sf_why *why);
-/* The same over other self values of the same shape, such as one side of a comparison. */
+/* The same for other self values of the same shape, such as one side of a comparison. */
 void sf_tree_order_sum(const struct sf_tree *t, const int64_t *self, int64_t *out_totals);
 
 enum sf_tree_by {
     SF_TREE_BY_NAME,  /* bytes of the function's name, then its other fields */
     SF_TREE_BY_TOTAL, /* largest first, by magnitude; then by name */
-    SF_TREE_AS_SEEN   /* in the order in which stacks came */
+    SF_TREE_AS_SEEN   /* in the order in which stacks were added */
 };
 
 struct sf_tree_order {
@@ -23,11 +23,11 @@ struct sf_tree_order {
     uint32_t max_depth;
 };
 
-/* Reading order. "other", where max_nodes cut, comes last among its siblings. */
+/* Display order. "other", added by max_nodes, comes last among its siblings. */
 enum sf_err sf_tree_order(const struct sf_tree *t, const int64_t *totals, enum sf_tree_by by,
                           struct sf_arena *req, struct sf_tree_order *out, struct sf_why *why);
-/* Each frame's rank by name: rank[a] < rank[b] when a is written before b. In `req`. */
+/* The rank of each frame by name: rank[a] < rank[b] if a sorts before b. In `req`. */
 enum sf_err sf_tree_order_frame_ranks(const struct sf_tree *t, struct sf_arena *req, uint32_t **out,
                                       struct sf_why *why);
-/* |v|, also of the smallest number. */
+/* |v|, also for the smallest number. */
 uint64_t sf_tree_order_magnitude(int64_t v);

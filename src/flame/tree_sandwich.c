@@ -9,11 +9,11 @@ struct making {
     const struct sf_tree *t;
     const int64_t *totals;
     sf_str *names;       /* of the tree's frames */
-    bool *is_function;   /* for each frame: it is the one */
+    bool *is_function;   /* for each frame: it is the function */
     uint32_t *n_on_path; /* for each node: occurrences from the root to it */
     uint32_t max_on_path;
     struct sf_tree_builder b; /* of one half */
-    uint32_t *frames;         /* there, for each frame of the tree */
+    uint32_t *frames;         /* for each frame of the tree: its index in the builder */
 };
 
 static enum sf_err tree_sandwich_name_frames(struct making *m, sf_str name, struct sf_arena *req,
@@ -77,8 +77,8 @@ static void add_callers(struct making *m)
     }
 }
 
-/* One pass for each depth of recursion: what is below the first occurrence, below the second ...
- * A pass visits the nodes that the pass before it found deep enough. */
+/* One pass for each depth of recursion: callees below the first occurrence, below the second, ...
+ * Each pass visits only the nodes that the previous pass found to be deep enough. */
 static enum sf_err add_callees(struct making *m, struct sf_arena *req, struct sf_why *why)
 {
     const struct sf_tree *t = m->t;

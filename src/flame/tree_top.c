@@ -39,8 +39,8 @@ static int tree_top_compare_rows(const void *left, const void *right, void *arg)
     return tree_top_compare_numbers(s->ranks[a->frame], s->ranks[b->frame]);
 }
 
-/* A node's total counts for its frame unless the same frame is above it on the path. Depth first,
- * with the frames of the path counted as it grows and shrinks. */
+/* A node's total is added to its frame unless the same frame is an ancestor. A depth-first walk,
+ * which counts the frames on the current path. */
 static enum sf_err add_totals(const struct sf_tree *t, const int64_t *totals,
                               struct sf_top_row *rows, struct sf_arena scratch, struct sf_why *why)
 {

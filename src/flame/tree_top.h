@@ -1,4 +1,4 @@
-/* tree_top.h - functions by what they cost, wherever they were called from. */
+/* tree_top.h - functions sorted by cost, summed over all callers. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
@@ -7,7 +7,7 @@
 struct sf_top_row {
     uint32_t frame;
     int64_t self;
-    int64_t total; /* with everything called; a recursive call counts once */
+    int64_t total; /* including callees; a recursive call counts once */
 };
 
 enum sf_top_by { SF_TOP_BY_SELF, SF_TOP_BY_TOTAL };

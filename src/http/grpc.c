@@ -17,8 +17,7 @@ static enum sf_grpc_event read_prefix(struct sf_grpc_reader *r, sf_bytes *in)
     r->n_prefix = (uint8_t)(r->n_prefix + n);
     in->p += n;
     in->len -= n;
-    /* The flag is judged as soon as it is there: waiting for the rest would be waiting for
-     * nothing. */
+    /* The flag is checked as soon as it is received, without waiting for the rest. */
     if (r->n_prefix && r->prefix[0] > 1) {
         r->is_bad = true;
         return SF_GRPC_BAD;
@@ -135,8 +134,8 @@ void sf_grpc_message_encode(struct sf_buf *out, sf_str message)
     }
 }
 
-/* Five messages of one or two fields do not need a protobuf writer (which this module cannot see).
- */
+/* Five messages of one or two fields do not need a protobuf writer (which this module may not
+ * include). */
 static size_t grpc_varint(uint8_t out[10], uint64_t v)
 {
     size_t n = 0;
@@ -197,7 +196,7 @@ size_t sf_grpc_trailers(const struct sf_response *r, struct sf_buf *text,
         sf_grpc_details_encode(&made, r->grpc_status, message, r->retry_after_s);
         sf_base64_encode(text, sf_buf_bytes(&made));
         if (!sf_buf_ok(&made))
-            text->len = details_at; /* the answer is still true without them */
+            text->len = details_at; /* the answer is valid without them */
     }
     sf_buf_done(&made);
     if (!sf_buf_ok(text))

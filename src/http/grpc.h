@@ -1,9 +1,7 @@
-/* grpc.h - gRPC on top of HTTP/2: messages in bodies, status in trailers. Bytes in, bytes
- * out.
+/* grpc.h - gRPC on top of HTTP/2: messages in bodies, status in trailers. Works on bytes only.
  *
- * A message is one flag byte (1: compressed), four bytes of big-endian length, and the bytes;
- * DATA frames may cut it anywhere. An answer is headers, messages and trailers, or trailers
- * alone. */
+ * A message is one flag byte (1: compressed), four bytes of big-endian length, and the bytes; DATA
+ * frames may cut it anywhere. An answer is headers, messages and trailers, or trailers alone. */
 #pragma once
 #include "http/request.h"
 
@@ -12,9 +10,9 @@ enum { SF_GRPC_PREFIX_LEN = 5 };
 enum sf_grpc_event {
     SF_GRPC_MORE,  /* all input used */
     SF_GRPC_BEGIN, /* a message begins: len, is_compressed */
-    SF_GRPC_PIECE, /* `piece` holds some of it, borrowed from the input */
-    SF_GRPC_END,   /* the message is whole */
-    SF_GRPC_BAD    /* a flag byte other than 0 and 1; stays so */
+    SF_GRPC_PIECE, /* `piece` is a part of it, borrowed from the input */
+    SF_GRPC_END,   /* the message is complete */
+    SF_GRPC_BAD    /* invalid flag byte; stays in this state */
 };
 
 struct sf_grpc_reader { /* a zeroed one is ready */
@@ -30,7 +28,7 @@ struct sf_grpc_reader { /* a zeroed one is ready */
 };
 
 enum sf_grpc_event sf_grpc_reader_next(struct sf_grpc_reader *r, sf_bytes *in);
-/* At the end of the body: nothing is left half-read. */
+/* To be called at the end of the body: no message is incomplete. */
 bool sf_grpc_reader_is_whole(const struct sf_grpc_reader *r);
 
 void sf_grpc_write_prefix(uint8_t out[SF_GRPC_PREFIX_LEN], uint32_t len, bool is_compressed);
@@ -38,18 +36,20 @@ void sf_grpc_write_prefix(uint8_t out[SF_GRPC_PREFIX_LEN], uint32_t len, bool is
 bool sf_grpc_is_type(sf_str content_type); /* application/grpc, also with +proto and the like */
 /* "100m", "5S"; at most eight digits. False: not a timeout. Very long ones saturate. */
 bool sf_grpc_timeout_parse(sf_str text, int64_t *out_ns);
-/* The coding of compressed messages. False: one we do not know (UNIMPLEMENTED). */
+/* The coding of compressed messages. False: unknown (UNIMPLEMENTED). */
 bool sf_grpc_coding(sf_str encoding, enum sf_coding *out);
-/* What to say in grpc-accept-encoding. */
+/* The value of grpc-accept-encoding. */
 #define SF_GRPC_ACCEPT_ENCODING "identity,gzip,zstd,deflate"
 
-/* Percent-encodes what grpc-message may not hold: controls, non-ASCII bytes and '%'. */
+/* Percent-encodes characters that are not allowed in grpc-message: controls, non-ASCII bytes and
+ * '%'. */
 void sf_grpc_message_encode(struct sf_buf *out, sf_str message);
 /* google.rpc.Status{code, message, details: RetryInfo when retry_after_s > 0}. */
 void sf_grpc_details_encode(struct sf_buf *out, int code, sf_str message, unsigned retry_after_s);
 
-/* The trailers of an answer: grpc-status, grpc-message, grpc-status-details-bin; values are made
- * in `text` (appended). The views are good until `text` changes. Returns how many; 0: no memory. */
+/* The trailers of an answer: grpc-status, grpc-message, grpc-status-details-bin; values are
+ * appended to `text`. The views are valid until `text` changes. Returns their number; 0: no
+ * memory. */
 enum { SF_GRPC_TRAILERS_MAX = 3 };
 size_t sf_grpc_trailers(const struct sf_response *r, struct sf_buf *text,
                         struct sf_header out[SF_GRPC_TRAILERS_MAX]);

@@ -20,7 +20,9 @@ enum state {
     STATE_BAD
 };
 
-/* What a line may add to the head's own limits: "POST  HTTP/1.1\r\n" and a method. */
+/* Allowance for a line in addition to the head's own limits: "POST  HTTP/1.1\r
+ *
+ * " and a method. */
 enum { LINE_SLACK_LEN = 64, EXTRA_LEN_MAX = 16 * 1024, KEEP_LINE_LEN = 8 * 1024 };
 
 void sf_h1_parser_init(struct sf_h1_parser *p)
@@ -48,7 +50,7 @@ size_t sf_h1_parser_cap(const struct sf_h1_parser *p)
     return p->line.cap;
 }
 
-/* The space of a long line is not kept: connections that wait are many. */
+/* Frees the memory of a long line, because there may be many idle connections. */
 static void drop_line(struct sf_h1_parser *p)
 {
     if (p->line.cap > KEEP_LINE_LEN)
@@ -77,14 +79,14 @@ static enum sf_h1_event h1_parser_bad(struct sf_h1_parser *p, int status, const 
     return SF_H1_BAD;
 }
 
-/* The head found the fault already. */
+/* The head has already found the error. */
 static enum sf_h1_event bad_head(struct sf_h1_parser *p)
 {
     return h1_parser_bad(p, 400, "the head is not valid");
 }
 
-/* One line without its CRLF: a view of the input when it is whole there, of p->line when it came in
- * pieces (then the caller resets that after use). BODY means "there is a line". */
+/* Returns one line without its CRLF: a view of the input if it is complete there, else of p->line
+ * (which the caller resets after use). BODY means that a line was found. */
 static enum sf_h1_event h1_parser_take_line(struct sf_h1_parser *p, sf_bytes *in, size_t max,
                                             int over_status, sf_str *out)
 {
@@ -152,7 +154,7 @@ static bool split_field(struct sf_h1_parser *p, sf_str line, sf_str *name, sf_st
     return true;
 }
 
-/* How many fields of that name there are; *out is the last. */
+/* The number of fields with that name; *out is the last one. */
 static unsigned h1_parser_find_field(const struct sf_request *r, sf_str name, sf_str *out)
 {
     unsigned n = 0;
@@ -233,7 +235,8 @@ static enum sf_h1_event next_in_head(struct sf_h1_parser *p, sf_bytes *in)
     sf_str line, name, val;
     enum sf_h1_event ev;
 
-    /* Another protocol (TLS on a plain port, say) need not be read to the end of its line. */
+    /* Other protocols (such as TLS on a plain port) are refused without waiting for the end of the
+     * line. */
     if (is_first && in->len && !p->line.len && in->p[0] != '\r' && in->p[0] != '\n' &&
         (in->p[0] < 'A' || in->p[0] > 'z'))
         return h1_parser_bad(p, 400, "this is not HTTP");
@@ -279,7 +282,7 @@ static enum sf_h1_event parse_chunk_line(struct sf_h1_parser *p, sf_str line)
 
     p->left = 0;
     while (n < line.len && sf_hex_digit(line.p[n]) >= 0) {
-        /* 15 digits are an exabyte; more could wrap. Leading zeros are limited. */
+        /* 15 digits are an exabyte; more could overflow. Leading zeros are limited. */
         if (n == 15)
             return h1_parser_bad(p, 400, "a chunk's size is too long");
         p->left = p->left * 16 + (uint64_t)sf_hex_digit(line.p[n]);
@@ -306,8 +309,8 @@ static enum sf_h1_event parse_trailer(struct sf_h1_parser *p, sf_str line)
         p->state = STATE_OVER;
         return SF_H1_END;
     }
-    /* Read for the sake of framing, and dropped: no route has a use for one. They count against
-     * the limits of the head they follow. */
+    /* Trailers are read only for framing, and dropped: no route uses them. They count against the
+     * limits of the head. */
     if (!split_field(p, line, &name, &val) || !sf_head_check_field(p->head, name, val))
         return bad_head(p);
     return SF_H1_MORE;
@@ -365,7 +368,7 @@ enum sf_h1_event sf_h1_parser_next(struct sf_h1_parser *p, sf_bytes *in)
     do {
         before = p->state;
         ev = h1_parser_step(p, in);
-        /* A step may end without an event although the next could continue without input. */
+        /* A step may end without an event although the next one can continue without input. */
     } while (ev == SF_H1_MORE && (in->len || p->state != before));
     return ev;
 }

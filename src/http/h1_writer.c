@@ -56,7 +56,7 @@ bool sf_h1_writer_has_body(int status)
 
 void sf_h1_writer_date(int64_t unix_s, char out[SF_HTTP_DATE_LEN + 1])
 {
-    /* Not strftime: it speaks the language of the locale. */
+    /* Not strftime, whose result depends on the locale. */
     static const char days[7][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
     static const char months[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
@@ -109,7 +109,7 @@ void sf_h1_writer_head(struct sf_buf *out, const struct sf_h1_answer *a)
     sf_buf_print(out, "HTTP/1.1 %d %s\r\ndate: %s\r\n", r->status, http_reason(r->status), date);
     if (r->content_type) {
         h1_writer_add_header(out, SF_STR("content-type"), sf_str_from(r->content_type));
-        /* What strangers named must not become a page or a script. */
+        /* Content chosen by others must not be interpreted as a page or a script. */
         sf_buf_add_str(out, SF_STR("x-content-type-options: nosniff\r\n"));
     }
     add_framing(out, a);

@@ -1,4 +1,4 @@
-/* h1_writer.h - HTTP/1.1 answers as bytes. */
+/* h1_writer.h - writes HTTP/1.1 answers. */
 #pragma once
 #include "http/request.h"
 
@@ -16,13 +16,13 @@ struct sf_h1_answer {
     int64_t now_s; /* unix time, for Date */
 };
 
-/* Appends status line and headers. What would break a line out of a value becomes '?'. */
+/* Appends status line and headers. Characters in values that would end a line become '?'. */
 void sf_h1_writer_head(struct sf_buf *out, const struct sf_h1_answer *a);
 void sf_h1_writer_chunk(struct sf_buf *out, sf_bytes piece); /* nothing when the piece is empty */
 void sf_h1_writer_last_chunk(struct sf_buf *out);
 void sf_h1_writer_continue(struct sf_buf *out); /* 100 Continue */
 
-/* Whether answers of that status may have a body at all. */
+/* Whether an answer with that status may have a body. */
 bool sf_h1_writer_has_body(int status);
 enum { SF_HTTP_DATE_LEN = 29 };
 void sf_h1_writer_date(int64_t unix_s,

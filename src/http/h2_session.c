@@ -16,22 +16,24 @@
 enum {
     STREAM_WINDOW_LEN = 256 * 1024,
     CONNECTION_WINDOW_LEN = 1024 * 1024,
-    /* Fields a peer may continue sending after its head is already refused, as a multiple of the
-     * limit: HPACK turns one byte into four thousand. */
+    /* Fields that a peer may send after its head was refused, as a multiple of the limit: with
+     * HPACK one byte may expand to four thousand. */
     HEAD_IGNORED_FACTOR = 4,
-    WINDOW_UPDATES_FREE = 2000, /* per ten seconds, beyond those that our own data explains */
+    WINDOW_UPDATES_FREE = 2000, /* per ten seconds, in addition to those that our own data
+                                 * explains */
     DATA_PER_WINDOW_UPDATE = 512,
-    IGNORED_LEN_MAX = 256 * 1024, /* of a refused body, before its stream is reset */
+    IGNORED_LEN_MAX = 256 * 1024, /* length of a refused body that is read before its stream is
+                                   * reset */
     HEADERS_MAX = SF_RESPONSE_HEADERS_MAX + 12
 };
 static const int64_t FLOOD_WINDOW_NS = 10 * SF_NS_PER_S;
 
-/* What the peer did in the current ten seconds. */
+/* Activity of the peer in the current ten seconds. */
 struct flood {
     int64_t since_ns;
-    uint32_t n_resets;         /* streams it cancelled or made us cancel */
+    uint32_t n_resets;         /* streams it cancelled or caused us to cancel */
     uint32_t n_control;        /* SETTINGS, PING, PRIORITY, empty frames */
-    uint64_t n_window_updates; /* compared with the data they could be for */
+    uint64_t n_window_updates; /* compared with the amount of data sent */
     uint64_t sent_len;
 };
 
@@ -42,7 +44,7 @@ struct sf_h2_session {
     size_t n_streams;
     size_t out_len; /* of all streams */
     size_t header_len_max, ignored_len;
-    int32_t last_id; /* of the peer's streams, the highest; `n_begun` were begun up to it */
+    int32_t last_id; /* highest stream number of the peer; `n_begun` streams were begun up to it */
     int32_t n_begun;
     struct flood flood;
     int64_t now_ns;
@@ -97,13 +99,13 @@ static bool is_cheap_frame(const nghttp2_frame_hd *hd)
     case NGHTTP2_WINDOW_UPDATE: return false;
     case NGHTTP2_SETTINGS:
     case NGHTTP2_PING: return !(hd->flags & NGHTTP2_FLAG_ACK);
-    default: return true; /* PRIORITY; frames of unknown type nghttp2 skips unseen */
+    default: return true; /* PRIORITY; nghttp2 skips frames of unknown type */
     }
 }
 
-/* RFC 9113, 5.1.1: the numbers of streams go up, and those left out are closed permanently. nghttp2
- * passes over a request on one of them, since it looks like trailers of a stream that it has
- * forgotten; that can only be when no number was left out. */
+/* RFC 9113, 5.1.1: stream numbers increase, and skipped ones are closed permanently. nghttp2
+ * silently ignores a request on a skipped number, because it looks like trailers of a forgotten
+ * stream; that is possible only if no number was skipped. */
 static void see_number(struct sf_h2_session *s, int32_t id)
 {
     if (id > s->last_id) {
@@ -171,7 +173,7 @@ static int on_begin_headers(nghttp2_session *ng, const nghttp2_frame *frame, voi
     st->session = s;
     st->id = frame->hd.stream_id;
     st->head = s->hooks.on_begin(s->hooks.arg, st);
-    if (!st->head) { /* clients send it again by themselves: nothing of it was examined */
+    if (!st->head) { /* clients repeat it by themselves, because it was not processed */
         int32_t id = st->id;
         sf_heap_free(st);
         return nghttp2_submit_rst_stream(ng, NGHTTP2_FLAG_NONE, id, NGHTTP2_REFUSED_STREAM)
@@ -221,7 +223,7 @@ static int on_header(nghttp2_session *ng, const nghttp2_frame *frame, const uint
                              (sf_str){(const char *)val, val_len});
         return 0;
     }
-    /* Trailers, and what follows a fault: read for HPACK's sake only, and not without end. */
+    /* Trailers, and fields after an error: read only for HPACK's state, and limited. */
     s->ignored_len += name_len + val_len + 32;
     if (s->ignored_len > s->header_len_max * HEAD_IGNORED_FACTOR)
         return flooded(s, "a header flood");
@@ -260,8 +262,8 @@ static int h2_session_on_data(nghttp2_session *ng, uint8_t flags, int32_t id, co
     if (!st)
         return nghttp2_session_consume_connection(ng, len) ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
     if (st->is_body_ignored) {
-        /* Many clients take a reset for a failure even when the answer came before it, so a body
-         * of ordinary length is let run out. */
+        /* Many clients treat a reset as a failure even after an answer, so a body of ordinary
+         * length is read to its end. */
         st->ignored_len += len;
         if (st->is_answer_out && st->ignored_len > IGNORED_LEN_MAX)
             sf_h2_stream_let_go(st);
@@ -290,8 +292,8 @@ static int on_frame_send(nghttp2_session *ng, const nghttp2_frame *frame, void *
 
     if (frame->hd.type == NGHTTP2_GOAWAY && frame->goaway.error_code != NGHTTP2_NO_ERROR)
         s->is_broken = true;
-    /* A peer can make us do the resetting: by frames that are wrong for their stream. A stream
-     * that we had no space for is not its fault. */
+    /* A peer can cause us to reset streams, by frames that are invalid for their stream; these
+     * count. A stream refused for lack of memory does not. */
     if (frame->hd.type == NGHTTP2_RST_STREAM && frame->rst_stream.error_code != NGHTTP2_NO_ERROR &&
         frame->rst_stream.error_code != NGHTTP2_REFUSED_STREAM)
         count_reset(s);
@@ -316,7 +318,7 @@ struct fields { /* header fields for nghttp2; their text must not move once fiel
 
 static uint8_t *h2_session_put(struct sf_buf *text, sf_str s)
 {
-    uint8_t *p = sf_buf_take(text, s.len); /* reserved before: never grows */
+    uint8_t *p = sf_buf_take(text, s.len); /* reserved before, so it does not grow */
     if (p && s.len)
         memcpy(p, s.p, s.len);
     return p;
@@ -471,7 +473,8 @@ bool sf_h2_stream_write(struct sf_h2_stream *st, struct sf_buf *body)
         *body = (struct sf_buf){0};
         st->out_at = 0;
     } else {
-        if (st->out_at > st->out.len / 2) { /* a stream that is never quite drained must not grow */
+        if (st->out_at > st->out.len / 2) { /* a stream that is never completely sent must not
+                                             * grow */
             memmove(st->out.p, st->out.p + st->out_at, st->out.len - st->out_at);
             st->out.len -= st->out_at;
             st->out_at = 0;
@@ -554,10 +557,10 @@ static int make_session(struct sf_h2_session *s, const nghttp2_session_callbacks
     if (rc)
         return rc;
     nghttp2_option_set_no_auto_window_update(option, 1);
-    /* Closed streams are kept, as many as may be open: a frame on one of them is a fault of the
-     * peer, and without them looks like one on a stream that never was, which is passed over. */
+    /* Closed streams are remembered, as many as may be open: a frame on one of them is an error of
+     * the peer; otherwise it would look like a frame on an unknown stream, which is ignored. */
     nghttp2_option_set_max_outbound_ack(option, SF_LIMIT_H2_CONTROL);
-    nghttp2_option_set_max_continuations(option, 8); /* 8 x 16 KiB is twice what a head may be */
+    nghttp2_option_set_max_continuations(option, 8); /* 8 x 16 KiB is twice the limit of a head */
     rc = nghttp2_session_server_new3(&s->ng, callbacks, s, option, &mem);
     nghttp2_option_del(option);
     return rc;

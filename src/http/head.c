@@ -67,7 +67,7 @@ static bool is_token(sf_str s)
     return s.len > 0;
 }
 
-/* Bytes that may stand in a value: no control characters but the tab. */
+/* Whether all bytes are allowed in a value: no control characters but the tab. */
 static bool is_value(sf_str s)
 {
     for (size_t i = 0; i < s.len; i++) {
@@ -78,7 +78,7 @@ static bool is_value(sf_str s)
     return true;
 }
 
-/* Lengths and offsets fit in 32 bits: everything kept is bounded by the head's limits. */
+/* Lengths and offsets fit in 32 bits, because everything is limited by the head's limits. */
 static bool head_keep(struct sf_head *h, sf_str s, uint32_t *off, uint32_t *len)
 {
     *off = sf_u32(h->text.len);
@@ -125,7 +125,7 @@ bool sf_head_check_field(struct sf_head *h, sf_str name, sf_str val)
 
     if (h->status)
         return false;
-    /* The four bytes represent ": " and the line's end, so that empty fields count too. */
+    /* The four bytes are for ": " and the line end, so that empty fields count too. */
     if (name.len > max || val.len > max || h->len > max - 4 ||
         name.len + val.len > max - 4 - h->len)
         return sf_head_fail(h, 431, "the headers are too long");
@@ -194,7 +194,7 @@ static enum sf_coding coding_of(sf_str name)
     return SF_CODING_OTHER;
 }
 
-/* "q=0", "q=0.0", ...: this coding is not wanted. Any other weight is a yes. */
+/* "q=0", "q=0.0", ...: this coding is not accepted. Any other weight is. */
 static bool is_refused(sf_str params)
 {
     sf_str one;
@@ -227,8 +227,8 @@ static bool accepts_gzip(sf_str list)
     return by_star;
 }
 
-/* Decodes in place: what is decoded is never longer. Control characters would only serve to
- * confuse logs and routes. */
+/* Decodes in place, because the result is never longer. Control characters are refused: they could
+ * only confuse logs and routes. */
 static bool decode_path(struct sf_head *h, sf_str *path)
 {
     char *at = (char *)h->text.p + (path->p - (const char *)h->text.p);
@@ -261,7 +261,7 @@ static bool split_target(struct sf_head *h, sf_str target, struct sf_request *ou
         target = sf_str_from_at(target, at + 3);
         if (!sf_str_find_char(target, '/', &at))
             return sf_head_fail(h, 400, "the request target has no path");
-        out->authority = sf_str_part(target, 0, at); /* outranks the Host field */
+        out->authority = sf_str_part(target, 0, at); /* takes precedence over the Host field */
         target = sf_str_from_at(target, at);
     } else if (sf_str_eq(target, SF_STR("*")) && out->method == SF_METHOD_OPTIONS) {
         out->path = SF_STR("/"); /* the whole server */

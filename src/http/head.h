@@ -1,19 +1,19 @@
-/* head.h - the head of one request while it is gathered, line by line or field by field.
+/* head.h - collects the head of one request, line by line or field by field.
  *
- * HTTP/1.1 and HTTP/2 fill the same thing: a method, a target, fields. What can be wrong with them
- * is decided here once, and the first fault sticks as the status to answer and a sentence. Views of
- * the finished request borrow from the head until it is reset. */
+ * HTTP/1.1 and HTTP/2 both provide a method, a target and fields. They are validated here; the
+ * first error is kept as the status to answer and a message. Views of the finished request borrow
+ * from the head until it is reset. */
 #pragma once
 #include "http/request.h"
 
 struct sf_head {
-    struct sf_buf text;    /* every name and value, and the target */
-    struct sf_buf places;  /* where they are in it, while text may still move */
-    struct sf_buf headers; /* struct sf_header, made at the end */
-    size_t len, len_max;   /* bytes of fields seen and allowed; 0: SF_LIMIT_HEADER_LEN */
+    struct sf_buf text;    /* all names and values, and the target */
+    struct sf_buf places;  /* their offsets in it, while text may still be reallocated */
+    struct sf_buf headers; /* struct sf_header, set at the end */
+    size_t len, len_max;   /* bytes of fields so far, and maximum; 0: SF_LIMIT_HEADER_LEN */
     uint32_t n_fields;
     uint32_t method_off, method_len, target_off, target_len, authority_off, authority_len;
-    int status; /* 0, or what to answer */
+    int status; /* 0, or the status to answer */
     const char *reason;
 };
 
@@ -28,8 +28,8 @@ bool sf_head_authority(struct sf_head *h, sf_str authority);
 bool sf_head_field(struct sf_head *h, sf_str name, sf_str val);
 /* Checks a field that is not kept (trailers). */
 bool sf_head_check_field(struct sf_head *h, sf_str name, sf_str val);
-/* Everything is there: fills the parts of `out` that come from the head. */
+/* To be called when all is added: fills the parts of `out` that come from the head. */
 bool sf_head_finish(struct sf_head *h, struct sf_request *out);
 
-/* Whether a comma-separated list such as Connection's holds that (lower-case) word. */
+/* Whether a comma-separated list such as Connection's contains that (lower-case) word. */
 bool sf_head_list_has(sf_str list, sf_str word);

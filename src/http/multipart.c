@@ -2,7 +2,7 @@
 
 enum { MAX_BOUNDARY = 200, MAX_HEADER_LEN = 16384 };
 
-/* The value of `key=` in "a; key=value; ..."; quotes taken off. */
+/* The value of `key=` in "a; key=value; ...", without quotes. */
 static bool find_parameter(sf_str header, sf_str key, sf_str *out)
 {
     sf_str rest = header, part;
@@ -39,7 +39,8 @@ enum sf_err sf_multipart_init(struct sf_multipart *m, sf_str content_type, sf_st
     return SF_OK;
 }
 
-/* The next "--boundary" that begins a line; `out_at` is where its line break or it begins. */
+/* The next "--boundary" at the beginning of a line; `out_at` is the offset of its line break, or
+ * its own. */
 static bool find_boundary(const struct sf_multipart *m, sf_str in, size_t from, size_t *out_at,
                           size_t *out_end)
 {
@@ -80,7 +81,7 @@ static sf_str next_line(sf_str *rest)
     return line;
 }
 
-/* Headers up to an empty line; only the disposition matters. */
+/* Headers up to an empty line; only the disposition is used. */
 static bool multipart_read_headers(struct sf_multipart *m, struct sf_multipart_part *out)
 {
     sf_str before = m->rest;

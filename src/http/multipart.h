@@ -1,7 +1,7 @@
-/* multipart.h - the parts of a multipart/form-data body, one by one, as views into it.
+/* multipart.h - iterates over the parts of a multipart/form-data body, as views into it.
  *
- * Lenient where browsers and clients differ (a preamble, LF for CRLF in headers), strict where
- * bytes would be lost: a part without its closing boundary is a fault. */
+ * Lenient where clients differ (a preamble, LF for CRLF in headers), strict where data could be
+ * lost: a part without its closing boundary is an error. */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"
@@ -22,5 +22,5 @@ struct sf_multipart_part {
 /* `content_type` with its parameters. INPUT: no usable boundary. */
 enum sf_err sf_multipart_init(struct sf_multipart *m, sf_str content_type, sf_str body,
                               struct sf_why *why);
-/* False at the end and at a fault; `err` says which. */
+/* False at the end and on an error; `err` says which. */
 bool sf_multipart_next(struct sf_multipart *m, struct sf_multipart_part *out);

@@ -111,7 +111,7 @@ bool sf_response_header(struct sf_response *r, const char *constant_name, sf_str
 
     if (r->n_headers == SF_RESPONSE_HEADERS_MAX || !sf_buf_reserve(&r->text, val.len))
         return false;
-    /* Growing may have moved the text; the views of earlier values move with it. */
+    /* Growing may have moved the text; the views of earlier values are adjusted. */
     for (uint32_t i = 0; old && i < r->n_headers; i++) {
         struct sf_header *h = &r->headers[i];
         if (h->val.p >= old && h->val.p < old + at)

@@ -1,4 +1,4 @@
-/* request.h - a request and an answer, whichever protocol carried them.
+/* request.h - a request and an answer, independent of the protocol.
  *
  * HTTP/1.1, HTTP/2 and gRPC all arrive as a struct sf_request and leave as a struct sf_response;
  * only the framing differs. Views borrow from the exchange that owns the request. */
@@ -45,25 +45,25 @@ struct sf_request {
     sf_str content_type;   /* without parameters, as sent; empty when absent */
     enum sf_coding coding; /* of the body (content-encoding; for gRPC grpc-encoding) */
     bool is_h2, is_grpc, is_tls;
-    bool has_client_cert; /* TLS verified one against our CA */
+    bool has_client_cert; /* TLS verified a client certificate against our CA */
     bool wants_gzip;      /* accept-encoding allows gzip answers */
     int64_t recv_ns;      /* unix time when its headers were complete */
     int64_t deadline_ns;  /* monotonic; from grpc-timeout or the total timeout */
-    uint16_t port;        /* of ours that the client came to; 0: unknown */
+    uint16_t port;        /* local port that the client connected to; 0: unknown */
     char peer[64];        /* "127.0.0.1:50312", for logs and process keys */
 };
 
 /* The first header of that (lower-case) name; empty when there is none. */
 sf_str sf_request_header(const struct sf_request *r, sf_str name);
-/* Percent- and plus-decodes to the end of `out`; false: a broken escape, or it is full. */
+/* Percent- and plus-decodes and appends to `out`; false: an invalid escape, or it is full. */
 bool sf_request_decode(sf_str in, struct sf_buf *out);
 /* Percent-encodes a parameter: all but letters, digits and "-_.~". */
 void sf_request_encode(sf_str in, struct sf_buf *out);
-/* The first query parameter of that name, percent- and plus-decoded into `out` (reset first).
- * False when it is not there; INPUT-worthy escapes count as not there. */
+/* The first query parameter of that name, percent- and plus-decoded into `out` (reset first). False
+ * when it is missing; invalid escapes count as missing. */
 bool sf_request_param(const struct sf_request *r, sf_str name, struct sf_buf *out);
-/* The pairs one by one, decoded; `rest` begins as the request's query. Those with a bad escape are
- * passed over. False at the end. */
+/* Returns the pairs one by one, decoded; `rest` is initially the request's query. Pairs with an
+ * invalid escape are skipped. False at the end. */
 bool sf_request_param_next(sf_str *rest, struct sf_buf *name, struct sf_buf *val);
 
 enum sf_grpc_status {
@@ -84,24 +84,25 @@ enum sf_grpc_status {
 enum { SF_RESPONSE_HEADERS_MAX = 12 };
 
 struct sf_response {
-    int status;               /* HTTP; gRPC answers are 200 and say the rest in grpc_status */
+    int status;               /* HTTP status; gRPC answers have 200 and the actual status in
+                               * grpc_status */
     const char *content_type; /* constant text; NULL: none */
     struct sf_header
-        headers[SF_RESPONSE_HEADERS_MAX]; /* further ones; views into `text` or constants */
+        headers[SF_RESPONSE_HEADERS_MAX]; /* additional headers; views into `text` or constants */
     uint32_t n_headers;
     struct sf_buf body;     /* HTTP: the body; gRPC: one message, unframed. Owned. */
-    struct sf_buf text;     /* keeps header values that were made for this answer. Owned. */
+    struct sf_buf text;     /* memory of header values made for this answer. Owned. */
     int grpc_status;        /* enum sf_grpc_status */
     char grpc_message[240]; /* terminated; percent-encoded when sent */
     struct sf_buf
         grpc_details; /* google.rpc.Status, sent as grpc-status-details-bin; may be empty. Owned. */
     unsigned retry_after_s; /* >0: Retry-After, and RetryInfo in gRPC details */
     bool is_uncompressible; /* never gzip this body */
-    bool is_broken;         /* streamed, and will not be whole: the peer must not take it as such */
+    bool is_broken;         /* streamed, and incomplete: the peer must not treat it as complete */
     bool is_framed;         /* gRPC: the body is any number of messages, each with its prefix */
 };
 
 void sf_response_done(struct sf_response *r); /* a zeroed one is fine */
 void sf_response_reset(struct sf_response *r);
-/* Adds a header; the value is copied. Too many: dropped, false. */
+/* Adds a header; the value is copied. False: too many; it is dropped. */
 bool sf_response_header(struct sf_response *r, const char *constant_name, sf_str val);

@@ -1,14 +1,14 @@
-/* A request is kept in one of three forms.
+/* A request is logged in one of three forms.
  *
- * As received: nothing was redacted, the decoder saw all of it, and it is small. The log gets the
- * sender's own bytes with their compression, the cheapest thing there is; replay decodes them
- * again by the same rules and finds the same rows.
+ * As received: nothing was redacted, the decoder used all of it, and it is small. The log gets the
+ * sender's bytes with their compression, which is cheapest; replay decodes them again by the same
+ * rules and gets the same rows.
  *
- * Normalised: something had to change. The log gets the batch as model/batch_codec.h writes it,
- * compressed; the rows still point into the body, which stays in memory and goes with the batch.
+ * Normalised: something was changed. The log gets the batch as encoded by model/batch_codec.h,
+ * compressed; the rows still point into the body, which stays in memory with the batch.
  *
- * In pieces: too large to hold decoded. Each piece is normalised and compressed at once and comes
- * without rows; the store gets those back through replay, one piece at a time. */
+ * In pieces: too large to be decoded in memory. Each piece is normalised and compressed at once and
+ * has no rows; the store reads these through replay, one piece at a time. */
 #include "intake/intake.h"
 
 #include <stdio.h>
@@ -29,8 +29,9 @@ enum {
     PIECE_ARENA_LEN = 32 << 20,
     KEEP_SCRATCH_LEN = 1 << 20,
     ZSTD_LEVEL = 1,
-    /* A profile is mostly numbers that no level makes much smaller: a third more bytes in the log,
-     * which keeps them for a minute, for half the time (bench/load --profiles). */
+    /* A profile is mostly numbers, which higher levels hardly compress better: this level takes
+     * half the time for a third more bytes in the log, which are kept for a minute (bench/load
+     * --profiles). */
     ZSTD_PROFILE_LEVEL = -5,
 };
 
@@ -77,8 +78,8 @@ struct sf_inflate *sf_intake_tools_inflate(struct sf_intake_tools *t)
     return t->inflate;
 }
 
-/* Is the body as received never to be logged, because it says more than the batch made of it? With
- * redaction on, text that was not scanned must not reach the disk either. */
+/* Whether the body contains more than the batch, so that it must not be logged as received: with
+ * redaction on, text that was not scanned must not reach the disk. */
 static bool intake_has_unseen(const struct sf_otlp_rejects *r)
 {
     return r->n_rejected || r->n_unseen || r->n_cut_attrs || r->n_cut_values || r->n_cut_keys ||
@@ -87,8 +88,8 @@ static bool intake_has_unseen(const struct sf_otlp_rejects *r)
 
 /* ---- parameters that replay needs ---- */
 
-/* key\0value\0 pairs: the limits of the day, so that a later configuration does not change what an
- * old record means. */
+/* key\0value\0 pairs: the limits at the time, so that a later configuration does not change how an
+ * old record is read. */
 static sf_bytes write_meta(char *to, const struct sf_otlp_limits *limits, uint64_t dup_hash)
 {
     int len = 0;
@@ -152,13 +153,13 @@ static enum sf_err decode_body(uint8_t kind, sf_bytes body, const struct sf_otlp
                : sf_otlp_trace_decode_pb(body, limits, req, out, rejects, why);
 }
 
-/* One request on its way. */
+/* State while one request is processed. */
 struct work {
     const struct sf_intake_config *config;
     const struct sf_intake_request *request;
-    struct sf_intake_tools *tools; /* lent by the caller, or own; NULL until they are needed */
+    struct sf_intake_tools *tools; /* given by the caller, or own; NULL until they are needed */
     bool has_own_tools;
-    struct sf_buf inflated; /* empty when the body came plain */
+    struct sf_buf inflated; /* empty when the body was not compressed */
     sf_bytes plain;
     uint64_t dup_hash;
     /* in pieces */
@@ -211,7 +212,7 @@ enum sf_err sf_intake_log(struct sf_intake_tools *tools, const struct sf_logged 
     return err;
 }
 
-/* The batch's normalised form, compressed, becomes what is logged. LIMIT: longer than a record. */
+/* Encodes the batch in normalised form, compressed, for the log. LIMIT: longer than a record. */
 static enum sf_err log_normalised(struct work *w, struct sf_batch *b,
                                   const struct sf_span_batch *spans, uint64_t dup_hash,
                                   struct sf_why *why)
@@ -248,12 +249,13 @@ static void move_buf(struct sf_buf *to, struct sf_buf *from)
     *from = (struct sf_buf){0};
 }
 
-/* Takes the request's body into the batch: as what is logged, or only as what rows point into. */
+/* Moves the request's body into the batch: as the logged form, or only because rows point into
+ * it. */
 static enum sf_err choose_form(struct work *w, struct sf_batch *b, struct sf_why *why)
 {
     const struct sf_intake_request *rq = w->request;
-    /* JSON has too many ways to say a thing twice, or to a reader that ignores it: never kept as
-     * it came while secrets are searched for. */
+    /* JSON may contain repeated and ignored members in many ways: with redaction on, it is never
+     * logged as received. */
     bool must_change = w->result.n_redacted || w->result.n_sifted ||
                        rq->body->len > SF_LIMIT_LOGGED_BODY_LEN ||
                        (w->config->redactor && (rq->kind == SF_LOG_OTLP_TRACES_JSON ||
@@ -297,7 +299,7 @@ static enum sf_err intake_sift(struct work *w, struct sf_span_batch *spans, stru
     return SF_OK;
 }
 
-/* LIMIT: it has to go in pieces; everything is as before then. */
+/* LIMIT: it must be processed in pieces; nothing was changed then. */
 static enum sf_err take_whole(struct work *w, struct sf_why *why)
 {
     struct sf_batch *b = sf_batch_new(SF_LIMIT_ARENA_LEN);
@@ -348,7 +350,8 @@ static enum sf_err intake_add_piece(struct work *w, const struct sf_span_batch *
         return err;
     }
     b->is_replay_only = true;
-    b->dup_hash = w->first ? 0 : w->dup_hash; /* the request is recognised by its first piece */
+    b->dup_hash = w->first ? 0 : w->dup_hash; /* a repeated request is recognised by its first
+                                               * piece */
     if (w->last)
         w->last->next = b;
     else
@@ -357,7 +360,7 @@ static enum sf_err intake_add_piece(struct work *w, const struct sf_span_batch *
     return SF_OK;
 }
 
-/* Halves what is too long for a record, down to single spans. */
+/* Splits what is too long for a record in halves, down to single spans. */
 static enum sf_err add_pieces(struct work *w, const struct sf_span_batch *spans, struct sf_why *why)
 {
     struct sf_span_batch half = *spans;
@@ -434,7 +437,7 @@ enum sf_err sf_intake_traces(const struct sf_intake_config *config,
                      .request = request,
                      .tools = config->tools,
                      .plain = sf_buf_bytes(request->body)};
-    size_t plain_len = 0; /* the body may be gone when it is requested */
+    size_t plain_len = 0; /* saved, because the body may be freed before it is needed */
     enum sf_err err = SF_OK;
 
     if (request->kind != SF_LOG_OTLP_TRACES_PB && request->kind != SF_LOG_OTLP_TRACES_JSON)
@@ -451,7 +454,7 @@ enum sf_err sf_intake_traces(const struct sf_intake_config *config,
     }
     plain_len = w.plain.len;
     if (!err) {
-        /* Above the size of a logged body rows would cost more memory than they save time. */
+        /* For larger bodies, rows would take too much memory. */
         err = w.plain.len <= SF_LIMIT_LOGGED_BODY_LEN ? take_whole(&w, why) : SF_ERR_LIMIT;
         if (err == SF_ERR_LIMIT)
             err = take_pieces(&w, why);
@@ -541,7 +544,7 @@ enum sf_err sf_intake_replay(const struct sf_logged *rec, struct sf_batch **out,
     err = replay_rows(rec, &limits, b, why);
     if (err) {
         sf_batch_free(b);
-        /* Only what was accepted is logged: whatever is malformed now was damaged since. */
+        /* Only accepted requests are logged: a malformed one was damaged since. */
         return err == SF_ERR_INPUT ? SF_ERR_CORRUPT : err;
     }
     if (!dup_hash && rec->kind != SF_LOG_BATCH && rec->kind != SF_LOG_PROFILES)

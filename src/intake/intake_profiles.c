@@ -66,10 +66,10 @@ static uint32_t intake_profiles_series_of(const struct sf_intake_profiles *how, 
 {
     uint64_t n = how->quota ? sf_quota_value(how->quota, how->tenant_name, service, SF_QUOTA_SERIES)
                             : 0;
-    return (uint32_t)n; /* at most ten millions */
+    return (uint32_t)n; /* at most ten million */
 }
 
-/* Its label set may become another one. */
+/* May replace its label set by another one. */
 static enum sf_err admit_series(const struct sf_intake_profiles *how, struct sf_arena *req,
                                 struct sf_series *s, struct sf_intake_profiles_result *out,
                                 struct sf_why *why)
@@ -119,7 +119,7 @@ static enum sf_err settle_series(const struct sf_intake_profiles *how, struct sf
     return SF_OK;
 }
 
-/* A sample from next year would keep its block for a year. */
+/* Corrects times in the future: a sample from next year would keep its block for a year. */
 static enum sf_err settle_samples(const struct sf_intake_profiles *how, struct sf_arena *req,
                                   struct sf_profile_batch *p, struct sf_intake_profiles_result *out,
                                   struct sf_why *why)
@@ -166,8 +166,8 @@ static enum sf_err log_one(const struct sf_intake_profiles *how, struct sf_batch
     return err;
 }
 
-/* Halves what is too long for a record. Both halves carry the tables; a profile that is cut in two
- * adds up again in the store. */
+/* Splits what is too long for a record in halves. Both have the tables; the store adds up a profile
+ * that was split. */
 static enum sf_err log_pieces(const struct sf_intake_profiles *how, struct sf_batch *b,
                               uint64_t dup_hash, struct sf_why *why)
 {

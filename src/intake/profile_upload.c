@@ -5,7 +5,7 @@
 #include "base/limits.h"
 #include "intake/intake.h"
 
-enum { MAX_PROFILES = 512 }; /* of one request: each holds address space until it is stored */
+enum { MAX_PROFILES = 512 }; /* in one request: each holds address space until it is stored */
 
 static void profile_upload_sum_up(struct sf_profile_upload *u,
                                   const struct sf_intake_profiles_result *r,
@@ -74,7 +74,7 @@ enum sf_err sf_profile_upload_add(struct sf_profile_upload *u, sf_str bytes,
     err = profile_upload_decode(u, b, bytes, hint, &result, why);
     u->is_over_series = result.is_over_series;
     if (err || b->profiles->n_series == 0) {
-        sf_batch_free(b); /* SDKs send profiles without samples: nothing to keep, no mistake */
+        sf_batch_free(b); /* SDKs send profiles without samples: nothing to store, not an error */
         return err;
     }
     drops = b->profiles->drops;
@@ -85,7 +85,7 @@ enum sf_err sf_profile_upload_add(struct sf_profile_upload *u, sf_str bytes,
     else
         u->first = b;
     for (u->last = b; u->last->next; u->last = u->last->next) {
-        /* a long one came in pieces */
+        /* a long profile was split into pieces */
     }
     return SF_OK;
 }

@@ -14,31 +14,31 @@
 #include "base/token_bucket.h"
 #include "os/thread.h"
 
-struct meter { /* what a tenant or a service has used; known by the hash of its name */
+struct meter { /* usage of a tenant or a service, identified by the hash of its name */
     uint64_t hash;
     struct sf_token_bucket spans, bytes;
-    int64_t full_ns; /* when both are full again: then it may be forgotten */
+    int64_t full_ns; /* when both buckets are full again: then it may be dropped */
 };
 
 struct tenant {
-    struct meter own, others; /* the latter is shared by services that found no space */
+    struct meter own, others; /* `others` is shared by services for which there was no space */
     uint32_t n_queries;
-    bool is_named; /* by the rules: never forgotten while they hold */
+    bool is_named; /* named by the rules: never dropped while they are in effect */
     struct meter *services;
     uint32_t n, cap;
     struct sf_table at;
 };
 
 struct sf_quota {
-    struct sf_mutex lock; /* guards all below; takes nothing */
+    struct sf_mutex lock; /* guards all below; no other lock is taken while it is held */
     struct sf_quota_rules *rules;
     uint64_t version; /* of the rules */
     struct tenant *list;
     uint32_t n, cap, n_named;
     uint32_t n_services; /* of all tenants */
     struct sf_table at;
-    struct tenant others; /* shared by tenants that found no space */
-    int64_t swept_ns;     /* when the idle ones were last searched for: not at every new name */
+    struct tenant others; /* shared by tenants for which there was no space */
+    int64_t swept_ns;     /* last search for idle ones, which is not done for every new name */
 };
 
 struct rates {
@@ -205,7 +205,7 @@ static struct meter *find_service(struct tenant *t, uint64_t hash)
     return NULL;
 }
 
-/* Buckets that are full again are removed: a new one behaves the same. */
+/* Full buckets are removed: a new one behaves the same. */
 static void sweep_services(struct sf_quota *q, struct tenant *t, int64_t now_ns)
 {
     uint32_t n = 0;
@@ -220,7 +220,7 @@ static void sweep_services(struct sf_quota *q, struct tenant *t, int64_t now_ns)
         sf_table_put(&t->at, t->services[i].hash, i);
 }
 
-/* A tenant's own end, and one for all of them: an operator may name very many tenants. */
+/* Limits per tenant and for all tenants: the rules may name very many tenants. */
 static bool quota_has_room(const struct sf_quota *q, const struct tenant *t)
 {
     return t->n < SF_LIMIT_QUOTA_SERVICES &&
@@ -308,7 +308,7 @@ static struct tenant *need_tenant(struct sf_quota *q, sf_str tenant, int64_t now
     return t;
 }
 
-/* NULL: nothing was charged to it yet. Asking is not a reason to remember a name. */
+/* NULL: nothing was charged to it yet. A lookup does not add a name. */
 static struct meter *find_meter(struct sf_quota *q, sf_str tenant, sf_str service)
 {
     struct tenant *t = quota_find_tenant(q, sf_key_str(tenant));

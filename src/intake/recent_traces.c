@@ -5,7 +5,7 @@
 #include "base/heap.h"
 #include "base/key.h"
 
-enum { N_SLOTS = 1 << 16 }; /* 512 KiB: some minutes of failures of a busy server */
+enum { N_SLOTS = 1 << 16 }; /* 512 KiB: a few minutes of failures on a busy server */
 
 struct sf_recent_traces {
     struct sf_recent_rule rule;

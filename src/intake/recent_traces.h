@@ -1,9 +1,9 @@
-/* recent_traces.h - recent traces that are likely to be opened: one of their spans failed or was
- * slow.
+/* recent_traces.h - remembers recent traces that users are likely to open, because a span failed or
+ * was slow.
  *
- * Hashes in a table of a fixed size, each in one place, the newest wins: forgetting is fine,
- * because all that depends on it is which samples lose their detail first under load. Any thread,
- * without a lock. */
+ * Hashes in a table of fixed size; a newer one replaces an older one in the same slot. Losing
+ * entries is harmless, because they only decide which samples lose their detail first under load.
+ * Any thread, without a lock. */
 #pragma once
 #include "model/profile.h"
 #include "model/span.h"
@@ -11,7 +11,7 @@
 struct sf_recent_traces;
 
 struct sf_recent_rule {
-    int64_t slow_ns; /* 0: no span is slow */
+    int64_t slow_ns; /* 0: no span counts as slow */
     bool has_errors;
 };
 
@@ -19,5 +19,5 @@ struct sf_recent_traces *sf_recent_traces_new(struct sf_recent_rule rule); /* NU
 void sf_recent_traces_free(struct sf_recent_traces *r);                    /* NULL is fine */
 void sf_recent_traces_note(struct sf_recent_traces *r, sf_str tenant,
                            const struct sf_span_batch *spans);
-/* Is the sample of such a trace? By its trace's id, or, where it has none, by its span's. */
+/* Whether the sample belongs to such a trace, by its trace id or, without one, by its span id. */
 bool sf_recent_traces_has(struct sf_recent_traces *r, sf_str tenant, const struct sf_sample *s);

@@ -36,8 +36,9 @@ static void redact_pass_note(struct sf_redact_pass *p, uint32_t rule, sf_str bef
 enum { REPLACED_MAX = 32 };
 static const char plain_text[] = "[REDACTED]";
 
-/* What represents `secret`: at most REPLACED_MAX bytes. Equal secrets have equal hashes, so that
- * they can still be counted and joined; without the key, guesses cannot be tested against them. */
+/* The replacement of `secret`: at most REPLACED_MAX bytes. Equal secrets have equal hashes, so that
+ * they can still be counted and joined; without the key, guesses cannot be checked against the
+ * hashes. */
 static size_t replacement(const struct sf_redact_pass *p, sf_str secret, char *to)
 {
     uint8_t mac[EVP_MAX_MD_SIZE];
@@ -55,7 +56,7 @@ static size_t replacement(const struct sf_redact_pass *p, sf_str secret, char *t
     return 27;
 }
 
-/* Already replaced, by us or by the sender's own collector: again would hash a hash. */
+/* Already replaced, by this server or the sender's collector: do not hash a hash. */
 static bool redact_pass_is_replaced(sf_str text)
 {
     if (sf_str_eq(text, SF_STR("[REDACTED]")))
@@ -95,7 +96,7 @@ static bool is_char_middle(sf_str text, size_t at)
     return at < text.len && ((uint8_t)text.p[at] & 0xc0) == 0x80;
 }
 
-/* Expressions match bytes: never leave half a character behind. */
+/* Expressions match bytes: extends a match to whole characters. */
 static struct part whole_chars(sf_str text, struct part part)
 {
     for (int i = 0; i < 3 && part.at > 0 && is_char_middle(text, part.at); i++)
@@ -105,7 +106,8 @@ static struct part whole_chars(sf_str text, struct part part)
     return part;
 }
 
-/* All parts of `text` that expressions match; SIZE_MAX: one gave up, or there are too many. */
+/* All parts of `text` that match expressions; SIZE_MAX: one reached its limit, or there are too
+ * many. */
 static size_t find_expressions(struct sf_redact_pass *p, sf_str text, struct part *parts, size_t n,
                                uint32_t *out_rule)
 {
@@ -171,8 +173,8 @@ static bool replace_parts(struct sf_redact_pass *p, sf_str text, struct part *pa
     return true;
 }
 
-/* A word of one's own in `text`. Where a way to look was chosen for code, built-in words that are
- * also listed count: listing "password" there means functions of that name. */
+/* Whether `text` contains a configured word. If a search in code is configured, built-in words that
+ * are also configured count: "password" in the list means functions of that name. */
 static bool holds_own_word(const struct sf_redactor *r, enum sf_redact_code code, sf_str text,
                            uint32_t *out_rule)
 {
@@ -276,8 +278,8 @@ static bool redact_arg(struct sf_redact_pass *p, struct sf_secret_args *args, sf
            replace_parts(p, *text, &part, 1, text);
 }
 
-/* An array or map keeps its protobuf form: when something inside changes, all of it is written
- * again. Depth was checked by the decoder; the count here is for bytes that come another way. */
+/* An array or map keeps its protobuf form: when a part changes, all of it is encoded again. The
+ * decoder has checked the depth; it is limited here too, for bytes from other sources. */
 static bool redact_list(struct sf_redact_pass *p, struct sf_value *val, unsigned depth)
 {
     struct sf_value_list list = sf_value_list_init(*val);
@@ -290,7 +292,7 @@ static bool redact_list(struct sf_redact_pass *p, struct sf_value *val, unsigned
     while (sf_value_list_next(&list, &item)) {
         struct sf_attr before = item;
         if (!is_kvlist)
-            item.key = key; /* an element belongs to the array's key */
+            item.key = key; /* elements have the key of the array */
         if (!is_kvlist && item.val.type == SF_VALUE_STR && redact_arg(p, &args, &item.val.str))
             is_changed = true;
         is_changed = redact_attr(p, &item, sf_redactor_key(p->r, item.key, p->scratch),
@@ -308,7 +310,7 @@ static bool redact_list(struct sf_redact_pass *p, struct sf_value *val, unsigned
             redact_pass_write_any(&out, 1, item.val);
         }
     }
-    /* Written again it must be the same: if not, it contains something that was not scanned. */
+    /* If encoding it again gives other bytes, it contains something that was not scanned. */
     if (!is_changed && sf_buf_ok(&out) && !sf_str_eq(sf_buf_str(&out), val->str)) {
         redact_pass_note(p, SF_SHAPE_UNKNOWN, val->str);
         is_changed = true;
@@ -360,7 +362,7 @@ static bool redact_value(struct sf_redact_pass *p, struct sf_value *val, unsigne
     return false;
 }
 
-/* The value under a secret key. A yes or no is not a secret. */
+/* Redacts the value of a secret key. A boolean is not a secret. */
 static bool hide_value(struct sf_redact_pass *p, uint32_t rule, struct sf_value *val)
 {
     char digits[32];
@@ -379,9 +381,9 @@ static bool hide_value(struct sf_redact_pass *p, uint32_t rule, struct sf_value 
     return true;
 }
 
-/* An expression or shape in the key itself: that part of the key goes, and with an expression or a
- * secret word the value as well. The key is cleared first, so that its former content is never
- * visible. */
+/* For a key that itself contains an expression or shape: that part of the key is replaced and, for
+ * an expression or a secret word, the value as well. The key is cleared first, so that its former
+ * content is never visible. */
 static bool rewrite_key(struct sf_redact_pass *p, struct sf_attr *attr, unsigned depth)
 {
     uint32_t rule = sf_redactor_key_rule(p->r, attr->key, p->scratch), word_rule = 0;
@@ -418,7 +420,7 @@ static bool redact_attr(struct sf_redact_pass *p, struct sf_attr *attr,
     return p->r->in_values && redact_value(p, &attr->val, depth);
 }
 
-/* Equal strings of equal length, without a call for the lengths keys have. */
+/* Equal strings of equal length; avoids a call for the usual lengths of keys. */
 static inline bool redact_pass_is_same(const char *a, const char *b, size_t len)
 {
     if (len > 32 || len < 8)
@@ -430,7 +432,7 @@ static inline bool redact_pass_is_same(const char *a, const char *b, size_t len)
            sf_load_u64le(a + len - 8) == sf_load_u64le(b + len - 8);
 }
 
-/* What is known of a key at this place; NULL: so far back nothing is remembered. */
+/* The cache entry for a key at this position; NULL: positions so far back are not cached. */
 static inline struct sf_redact_recent *recent_at(struct sf_redact_pass *p, sf_str key,
                                                  uint32_t place)
 {
@@ -444,8 +446,7 @@ static inline struct sf_redact_recent *recent_at(struct sf_redact_pass *p, sf_st
     return known;
 }
 
-/* Texts without anything that looks like a secret: most of them, and many of them again and again.
- */
+/* Texts without anything that looks like a secret: most texts, and many are repeated. */
 static inline bool redact_pass_is_clean(const struct sf_redact_pass *p,
                                         struct sf_redact_recent *known, sf_str text)
 {
@@ -476,7 +477,7 @@ bool sf_redact_pass_attrs(struct sf_redact_pass *p, const char *place, struct sf
             redact_pass_is_clean(p, known, from->val.str))
             continue;
         if (verdict == SF_VERDICT_CLEAN && from->val.type == SF_VALUE_INT &&
-            !sf_shape_is_card((uint64_t)from->val.i64)) /* most of the rest */
+            !sf_shape_is_card((uint64_t)from->val.i64)) /* the most common remaining case */
             continue;
         attr = *from;
         if (!redact_attr(p, &attr, verdict, 0))

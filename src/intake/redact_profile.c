@@ -1,4 +1,4 @@
-/* Profiles: names of functions, files, labels, threads, processes and types. */
+/* Redacts profiles: names of functions, files, labels, threads, processes and types. */
 #include <stdlib.h>
 
 #include "base/limits.h"
@@ -49,8 +49,9 @@ static void redact_mappings(struct sf_redact_pass *p, struct sf_profile_batch *b
         b->mappings = copy;
 }
 
-/* The key says "instance=..." or the like; queries make the same of a span's resource, whose
- * attributes were redacted one by one: so is what stands behind the sign. */
+/* The key has the form "instance=...". Queries compute the same key from a span's resource, whose
+ * attributes were redacted one by one: so the parts after the equal signs are redacted in the same
+ * way. */
 static bool redact_process_key(struct sf_redact_pass *p, sf_str *key)
 {
     size_t at;
@@ -94,7 +95,7 @@ static int redact_profile_by_key(const void *a, const void *b)
     return sf_str_cmp(((const struct sf_label *)a)->key, ((const struct sf_label *)b)->key);
 }
 
-/* A key that was itself a secret is another one now, perhaps one that is there already. */
+/* A redacted key is another one, which may already exist. */
 static void sort_labels(struct sf_label *labels, uint32_t *io_n)
 {
     uint32_t n = 0;
@@ -156,7 +157,7 @@ static void redact_series(struct sf_redact_pass *p, struct sf_profile_batch *b)
         b->series = copy;
 }
 
-/* Threads have few names and many samples: the last name is remembered. */
+/* Threads have few names and many samples: the last name is cached. */
 static void redact_threads(struct sf_redact_pass *p, struct sf_profile_batch *b)
 {
     sf_str last = SF_STR_NONE, made = SF_STR_NONE;

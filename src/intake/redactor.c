@@ -1,5 +1,5 @@
-/* redactor.c - compiles the redaction settings into a redactor and judges attribute keys: the
- * allow list first, then words, then regular expressions. Verdicts on keys are cached in a table of
+/* redactor.c - compiles the redaction settings into a redactor and judges attribute keys: the allow
+ * list first, then words, then regular expressions. Results for keys are cached in a table of
  * atomic words that threads share without locks. */
 #include "intake/redactor.h"
 
@@ -29,7 +29,7 @@ static const char *const shape_names[SF_SHAPES] = {
 
 /* ---- verdicts on keys ---- */
 
-/* '*' represents any run of characters; case does not count. */
+/* '*' matches any characters; case is ignored. */
 static bool matches_glob(const char *glob, sf_str key)
 {
     size_t at = 0, star_at = 0;
@@ -74,12 +74,12 @@ enum sf_redact_verdict sf_redactor_key_words(const struct sf_redactor *r, sf_str
         *out_rule = r->words[i].rule;
         if (found == SF_WORD_ONE || !r->words[i].is_builtin)
             return SF_VERDICT_SECRET;
-        verdict = SF_VERDICT_SECRET_TEXT; /* unless another word says more */
+        verdict = SF_VERDICT_SECRET_TEXT; /* unless another word gives a stronger result */
     }
     return verdict;
 }
 
-/* A key that holds a pair or an argument: "password=hunter2". */
+/* For a key that contains a pair or an argument: "password=hunter2". */
 static bool key_pair_is_secret(const void *arg, sf_str name, bool is_number)
 {
     uint32_t rule;
@@ -198,7 +198,7 @@ static enum sf_err add_pattern(struct sf_redactor *r, sf_str pattern, struct sf_
                        "expression between slashes: /.../",
                        pattern.len > 60 ? 60 : (int)pattern.len, pattern.p, SF_WORDS_MAX_LEN);
     builtin = find_builtin_word(r, &to->word);
-    if (builtin) { /* it is searched for already, but in code */
+    if (builtin) { /* it is already searched, but not in code */
         builtin->is_listed = r->has_listed_words = true;
         return SF_OK;
     }

@@ -12,7 +12,8 @@ enum { SF_REDACT_CACHE = 4096, SF_REDACT_MAX_HITS = 64 };
 
 struct sf_redact_word {
     struct sf_word word;
-    bool is_builtin; /* counts under a plural stay; values and names are not searched for it */
+    bool is_builtin; /* numbers under its plural are kept; values and names are not searched for
+                      * it */
     bool is_listed;  /* built in, and among the patterns as well */
     uint32_t rule;
 };
@@ -27,7 +28,7 @@ struct sf_redactor {
     struct sf_redact_word *words;
     struct sf_redact_regex *regexes;
     size_t n_words, n_regexes;
-    bool has_own_words; /* any that values and names are searched for */
+    bool has_own_words; /* some are searched in values and names */
     bool has_listed_words;
     enum sf_redact_code functions, files;
     char **allow;
@@ -38,18 +39,18 @@ struct sf_redactor {
     atomic_uint_fast64_t *n_by_rule; /* counters, relaxed */
     size_t n_rules;
     uint64_t seed;
-    /* What is known of keys: the upper bits of a key's seeded hash and, in the lowest three, its
-     * verdict. A slot is one word, so that threads may race for it. */
+    /* Cache of results per key: the upper bits of a seeded hash and, in the lowest three, the
+     * result. A slot is one word, so that threads may write it concurrently. */
     atomic_uint_fast64_t cache[SF_REDACT_CACHE];
 };
 
 enum sf_redact_verdict {
     SF_VERDICT_UNKNOWN,
-    SF_VERDICT_CLEAN,       /* look into the value */
-    SF_VERDICT_ALLOWED,     /* leave the attribute alone */
+    SF_VERDICT_CLEAN,       /* scan the value */
+    SF_VERDICT_ALLOWED,     /* do not change the attribute */
     SF_VERDICT_SECRET,      /* the value goes */
-    SF_VERDICT_SECRET_TEXT, /* the value goes unless it is a number: a plural counts things */
-    SF_VERDICT_REWRITE      /* the key itself holds a secret */
+    SF_VERDICT_SECRET_TEXT, /* replace the value unless it is a number: a plural counts things */
+    SF_VERDICT_REWRITE      /* the key itself contains a secret */
 };
 
 /* `scratch` may be NULL when there are no expressions. */
@@ -58,6 +59,6 @@ enum sf_redact_verdict sf_redactor_key(const struct sf_redactor *r, sf_str key,
 /* By its words alone. */
 enum sf_redact_verdict sf_redactor_key_words(const struct sf_redactor *r, sf_str key,
                                              uint32_t *out_rule);
-/* The rule by which a key is secret; for counting and watching only. */
+/* The rule by which a key is secret; only for counters and watchers. */
 uint32_t sf_redactor_key_rule(const struct sf_redactor *r, sf_str key,
                               struct sf_regex_scratch *scratch);

@@ -1,7 +1,6 @@
-/* What was seen is remembered as hashes in one table: of label sets, of single labels, and, with a
- * count, of services and tenants. The table is emptied every hour, so that a cap is about series
- * that are alive, and when it is full: the sets then count again, which admits too much for a
- * moment and never stops a sender. */
+/* Label sets, single labels and, with a count, services and tenants are remembered as hashes in one
+ * table. The table is emptied every hour, so that the limit applies to active series, and when it
+ * is full: then sets are counted again, which briefly admits too many but never blocks a sender. */
 #include "intake/series_cap.h"
 
 #include <string.h>
@@ -16,12 +15,12 @@ enum { MAX_SEEN = 3 << 16 };
 
 struct seen {
     uint64_t hash;
-    uint32_t n; /* of a service or a tenant: its sets */
+    uint32_t n; /* of a service or a tenant: number of its sets */
 };
 
 struct sf_series_cap {
     uint32_t max;
-    struct sf_mutex lock; /* guards all below; takes nothing */
+    struct sf_mutex lock; /* guards all below; no other lock is taken while it is held */
     struct seen *list;    /* space for MAX_SEEN */
     uint32_t n;
     struct sf_table at;
@@ -64,7 +63,7 @@ static struct seen *series_cap_find(const struct sf_series_cap *c, uint64_t hash
     return NULL;
 }
 
-/* There is room: see admit. */
+/* Space was reserved: see admit. */
 static struct seen *series_cap_remember(struct sf_series_cap *c, uint64_t hash)
 {
     struct seen *s = series_cap_find(c, hash);
@@ -103,7 +102,7 @@ static bool is_foldable(const struct sf_label *l)
     return !sf_str_eq(l->key, SF_STR("service_name")) && !sf_str_starts(l->key, SF_STR("__"));
 }
 
-/* New values, or all of them, become "other". */
+/* Replaces new values, or all of them, by "other". */
 static void series_cap_fold(struct sf_series_cap *c, uint64_t service, struct sf_label *labels,
                             uint32_t n, bool is_all)
 {

@@ -4,7 +4,7 @@
 
 #include "base/limits.h"
 
-enum { ROOM_MIN = 4096 }; /* less is not worth a read of its own */
+enum { ROOM_MIN = 4096 }; /* smaller parts are not read separately */
 
 bool sf_body_budget_is_over(const struct sf_body_budget *b)
 {
@@ -26,7 +26,7 @@ bool sf_body_is_spooled(const struct sf_body *b)
     return sf_spool_is_open(&b->spool);
 }
 
-/* The budget counts what is allocated, not what is used: that is what the process holds. */
+/* The budget counts allocated memory, not only the used part. */
 static void charge_memory(struct sf_body *b)
 {
     if (b->memory.cap > b->charged)
@@ -83,8 +83,8 @@ enum sf_err sf_body_check_len(uint64_t len, uint64_t len_max, struct sf_why *why
                    (unsigned long long)len_max);
 }
 
-/* What is announced need not come. So at most half of the budget is reserved in advance, and later
- * bodies get memory as they fill it. */
+/* An announced body may never arrive. So at most half of the budget is reserved in advance; other
+ * bodies get memory as they are received. */
 void sf_body_expect(struct sf_body *b, uint64_t len)
 {
     size_t held = atomic_load_explicit(&b->budget->held, memory_order_relaxed);
@@ -93,7 +93,7 @@ void sf_body_expect(struct sf_body *b, uint64_t len)
         len > b->budget->max / 2 - held)
         return;
     if (!sf_buf_reserve(&b->memory, (size_t)len))
-        sf_buf_reset(&b->memory); /* what comes may still find some */
+        sf_buf_reset(&b->memory); /* no memory now; later parts may still get some */
     charge_memory(b);
 }
 

@@ -11,14 +11,15 @@
 #include "os/clock.h"
 
 enum {
-    EARLY_LEN_MAX = 64 * 1024,    /* pipelined bytes kept while a request is worked on */
-    QUEUED_FRAMES_MAX = 256,      /* unsent HTTP/2 frames before we stop listening to more */
+    EARLY_LEN_MAX = 64 * 1024,    /* pipelined bytes kept while a request is processed */
+    QUEUED_FRAMES_MAX = 256,      /* unsent HTTP/2 frames above which reading stops */
     SURPLUS_MAX = 64,             /* connections over the limit that get an error response */
-    WRITE_TURN_LEN = 1024 * 1024, /* sent in one turn, so that others get theirs */
+    WRITE_TURN_LEN = 1024 * 1024, /* bytes sent in one turn, so that other connections are served
+                                   * too */
     LINGER_MS = 1000,
-    ANSWER_FREE_LEN = 4096,      /* answers that are always sent */
-    HEAD_READ_LEN = 8 * 1024,    /* heads are short, and what comes behind one is copied */
-    UNREAD_LEN_MAX = 256 * 1024, /* left unread by one peer while memory is short */
+    ANSWER_FREE_LEN = 4096,      /* shorter answers are always sent */
+    HEAD_READ_LEN = 8 * 1024,    /* heads are short, and bytes after one must be copied */
+    UNREAD_LEN_MAX = 256 * 1024, /* unread bytes of one peer while memory is short */
 };
 
 static const char H2_PREFACE[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -50,7 +51,7 @@ static void on_closed(uv_handle_t *handle)
     sf_tls_free(c->tls);
     sf_buf_done(&c->wire);
     sf_heap_free(c);
-    if (loop->is_draining) /* the last one out turns off the light */
+    if (loop->is_draining) /* when draining, the last connection ends the loop */
         (void)uv_async_send(&loop->async);
 }
 
@@ -89,7 +90,7 @@ static void fill_plain(struct sf_conn *c, struct sf_buf *out, size_t max)
     }
 }
 
-/* Makes the next bytes for the socket ready in `wire`. */
+/* Puts the next bytes for the socket into `wire`. */
 static void fill_wire(struct sf_conn *c)
 {
     struct sf_buf plain = {0};
@@ -148,7 +149,7 @@ static void conn_flush(struct sf_conn *c)
         int n;
 
         if (c->wire_at == c->wire.len) {
-            /* An idle connection keeps no buffer. */
+            /* Idle connections keep no buffer. */
             if (c->wire.cap > 4096)
                 sf_buf_done(&c->wire);
             sf_buf_reset(&c->wire);
@@ -192,7 +193,7 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
     size_t room_len = 0;
 
     (void)suggested;
-    /* Asked before every read, so at most one read per loop goes over the budget. */
+    /* Checked before every read, so that at most one read per loop exceeds the budget. */
     if (sf_body_budget_is_over(&c->loop->shared->budget) && may_pause(c) && !c->is_lingering) {
         c->is_paused = true;
         atomic_store(&c->loop->is_waiting, true);
@@ -203,9 +204,9 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
     if (c->protocol != SF_CONN_H1 || c->tls || c->is_lingering)
         return;
     room = sf_conn_h1_room(c, &room_len);
-    if (room) /* a body straight to where it stays */
+    if (room) /* read a body directly into its memory */
         *buf = uv_buf_init((char *)room, (unsigned)room_len);
-    else if (!c->ex) /* a head, and of what follows it as little as can be */
+    else if (!c->ex) /* read a head, and as little as possible of what follows it */
         buf->len = HEAD_READ_LEN;
 }
 
@@ -218,7 +219,7 @@ static void conn_choose_protocol(struct sf_conn *c, bool is_h2)
         c->wants_close = true;
 }
 
-/* Looks at the first bytes. Four tell: no HTTP/1.1 method begins with "PRI ". */
+/* Detects the protocol by the first four bytes: no HTTP/1.1 method begins with "PRI ". */
 static void sniff(struct sf_conn *c, sf_bytes in)
 {
     struct sf_buf early;
@@ -249,7 +250,7 @@ static void sniff(struct sf_conn *c, sf_bytes in)
 static void input(struct sf_conn *c, sf_bytes in)
 {
     if (c->is_lingering || c->closes_after)
-        return; /* read only so that the peer gets to see our answer */
+        return; /* read only so that the peer receives our answer */
     if (c->protocol == SF_CONN_UNKNOWN) {
         bool is_tls_h2 = c->tls && sf_tls_is_h2(c->tls);
         sniff(c, in);
@@ -312,7 +313,7 @@ static void input_tls(struct sf_conn *c, sf_bytes in)
     } else if (err) {
         (void)snprintf(what, sizeof(what), "TLS failed: %s", sf_tls_reason(c->tls));
         sf_loop_fault(c->loop, SF_FAULT_TLS, what, c->peer);
-        sf_tls_drain(c->tls, &c->wire); /* the alert; what cannot leave now is not worth waiting */
+        sf_tls_drain(c->tls, &c->wire); /* send the alert, but do not wait for the rest */
         conn_flush(c);
         c->wants_close = true;
     }
@@ -361,9 +362,9 @@ static void decide_reading(struct sf_conn *c)
     }
 }
 
-/* Everything is sent; the peer may still be sending. Closing now would throw away our answer with
- * the bytes it makes us refuse, so only our side ends, and what comes is read and dropped a while.
- */
+/* Everything was sent, but the peer may still be sending. Closing now would reset the connection
+ * and the peer could lose our answer, so only our side is closed, and received bytes are dropped
+ * for a while. */
 static void linger(struct sf_conn *c)
 {
     int fd;
@@ -401,7 +402,7 @@ bool sf_conn_may_answer(struct sf_conn *c, size_t body_len)
     return false;
 }
 
-/* Keeps the sum of unsent answers, and since when this peer has not taken any of its own. */
+/* Maintains the sum of unsent answers, and since when this peer has not read any of its own. */
 static void count_answers(struct sf_conn *c)
 {
     atomic_size_t *all = &c->loop->shared->answers_len;
@@ -420,7 +421,8 @@ void sf_conn_advance(struct sf_conn *c)
 {
     if (c->is_closing || c->is_active)
         return;
-    c->is_active = true; /* filling may finish an answer, which may answer the next request */
+    c->is_active = true; /* sending may complete an answer, after which the next request is
+                          * processed */
     conn_flush(c);
     if (!c->wants_close && !c->is_writing && c->wire_at == c->wire.len) {
         if (c->h2 && sf_h2_session_is_over(c->h2))
@@ -458,7 +460,7 @@ void sf_conn_tick(struct sf_conn *c)
         return;
     }
     if (c->is_paused)
-        return; /* we keep it waiting, not it us */
+        return; /* it waits for us, so it does not time out */
     if (c->protocol == SF_CONN_UNKNOWN) {
         if (now - c->begin_ns > conn_ms(limits->header_timeout_ms))
             sf_conn_timed_out(c, "no request came in time");
@@ -508,7 +510,7 @@ static uint16_t own_port(const struct sf_conn *c)
 {
     struct sockaddr_storage addr;
     int len = sizeof(addr);
-    struct sockaddr_in v4; /* the port lies where that of IPv6 does */
+    struct sockaddr_in v4; /* the port has the same position as for IPv6 */
 
     if (uv_tcp_getsockname(&c->tcp, (struct sockaddr *)&addr, &len))
         return 0;
@@ -525,7 +527,7 @@ static void enlist(struct sf_loop *loop, struct sf_conn *c)
     loop->n_conns++;
 }
 
-/* Over the limit: reports it if that costs nothing, and closes. */
+/* Over the limit: sends an error if that costs nothing, and closes. */
 static void turn_away(struct sf_conn *c)
 {
     struct sf_loop *loop = c->loop;
@@ -548,7 +550,7 @@ void sf_conn_accept(struct sf_loop_acceptor *acceptor)
     struct sf_listen_counts *counts = &loop->shared->counts;
     struct sf_conn *c = sf_heap_new(sizeof(*c));
 
-    /* Without uv_accept() libuv listens no more: the next tick tries again. */
+    /* Without uv_accept() libuv stops listening: the next tick tries again. */
     acceptor->is_stuck = !c || uv_tcp_init(&loop->uv, &c->tcp);
     if (acceptor->is_stuck) {
         sf_heap_free(c);

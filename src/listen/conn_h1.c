@@ -8,7 +8,10 @@
 #include "listen/conn.h"
 #include "os/clock.h"
 
-enum { IGNORED_LEN_MAX = 64 * 1024 }; /* of a refused body, read so that the connection lives on */
+enum {
+    IGNORED_LEN_MAX = 64 * 1024
+}; /* bytes of a refused body that are read so that the
+    * connection can be kept */
 
 static int64_t conn_h1_ms(unsigned n)
 {
@@ -48,7 +51,7 @@ void sf_conn_h1_refuse(struct sf_conn *c, int status, const char *reason, unsign
     c->ex = NULL;
     if (ex)
         sf_exchange_part(ex);
-    if (is_begun) { /* half an answer cannot be reverted */
+    if (is_begun) { /* a partly sent answer cannot be replaced */
         c->wants_close = true;
         return;
     }
@@ -148,7 +151,7 @@ bool sf_conn_h1_has_output(const struct sf_conn *c)
 
 static void conn_h1_resume(struct sf_conn *c); /* continues with early bytes */
 
-/* The answer has left. The exchange stays only while the rest of a refused body comes. */
+/* The answer was sent. The exchange is kept only while the rest of a refused body is received. */
 static void answer_is_out(struct sf_conn *c)
 {
     c->is_answer_over = false;
@@ -204,8 +207,8 @@ static bool begin_request(struct sf_conn *c)
     return true;
 }
 
-/* on_headers refused: answered at once. A short rest of the body is read and dropped, a long one
- * is not worth the connection. */
+/* on_headers refused the request: answers at once. A short rest of the body is read and dropped; if
+ * it is long, the connection is closed instead. */
 static void refused_by_app(struct sf_conn *c, struct sf_exchange *ex)
 {
     ex->is_refused = true;
@@ -266,13 +269,13 @@ static void request_is_whole(struct sf_conn *c)
         return;
     }
     ex->is_whole = true;
-    if (!c->is_answer_over && !c->closes_after) { /* its answer is out already */
+    if (!c->is_answer_over && !c->closes_after) { /* its answer was already sent */
         sf_exchange_free(ex);
         c->ex = NULL;
     }
 }
 
-/* A slow head holds memory too, and is the first to go when that runs out. */
+/* A slow head uses memory too; it is refused first when memory is short. */
 static void head_is_partial(struct sf_conn *c)
 {
     sf_exchange_charge_head(c->ex, sf_h1_parser_cap(&c->h1));
@@ -330,8 +333,8 @@ void sf_conn_h1_eof(struct sf_conn *c)
     if (!c->ex)
         c->closes_after = true;
     else if (c->ex->is_with_app)
-        /* It may only have closed its sending side; more likely it is gone. The application may
-         * stop, and if it answers all the same we try to deliver. */
+        /* The peer may have closed only its sending side, but is probably gone. The application may
+         * stop; if it still answers, the answer is sent. */
         atomic_store(&c->ex->is_cancelled, true);
     else if (!c->ex->is_answering)
         c->wants_close = true; /* half a request */

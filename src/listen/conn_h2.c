@@ -9,7 +9,7 @@
 #include "listen/conn.h"
 #include "os/clock.h"
 
-enum { REFUSED_BODY_MS = 2000 }; /* for the rest of a refused body to come */
+enum { REFUSED_BODY_MS = 2000 }; /* time for the rest of a refused body to arrive */
 
 static int64_t conn_h2_ms(unsigned n)
 {
@@ -34,7 +34,7 @@ static int grpc_status_of(int http_status)
     }
 }
 
-/* One gRPC message: its prefix goes in front. */
+/* Puts the prefix of a gRPC message before it. */
 static bool frame_message(struct sf_buf *body)
 {
     size_t len = body->len;
@@ -112,13 +112,13 @@ static bool answer_whole(struct sf_exchange *ex)
            (sf_h2_stream_write(ex->stream, &r->body) && sf_h2_stream_end(ex->stream, NULL));
 }
 
-/* Our own no: the application has not seen the request, or never will see the end of it. */
+/* A refusal by the listener: the application has not seen the request, or will not see its end. */
 static void prepare_refusal(struct sf_exchange *ex, int status, const char *reason,
                             unsigned retry_after_s)
 {
     struct sf_response *r = &ex->response;
 
-    sf_response_done(r); /* a long body must not stay */
+    sf_response_done(r); /* free a long body */
     ex->is_gzip = false;
     sf_exchange_refuse(&ex->loop->shared->hooks, ex, status, reason, retry_after_s, r);
     r->grpc_status = grpc_status_of(status);
@@ -157,8 +157,8 @@ static void conn_h2_refuse(struct sf_exchange *ex, int status, const char *reaso
 
 /* --- requests --- */
 
-/* A request that has begun holds memory whether or not more of it comes. One of each connection is
- * always taken; further ones have the space that bodies have. */
+/* A request that has begun uses memory even if the rest never arrives. One per connection is always
+ * accepted; further ones count in the budget of bodies. */
 static bool has_room_for_stream(const struct sf_conn *c)
 {
     const struct sf_listen_shared *shared = c->loop->shared;
@@ -186,7 +186,7 @@ static enum sf_err check_content_len(const struct sf_exchange *ex, struct sf_why
     uint64_t prefix_len = ex->request.is_grpc ? SF_GRPC_PREFIX_LEN : 0;
 
     if (!sf_str_to_u64(sf_request_header(&ex->request, SF_STR("content-length")), &len))
-        return SF_OK; /* what arrives is counted */
+        return SF_OK; /* unknown length: counted as it arrives */
     return sf_body_check_len(len < prefix_len ? 0 : len - prefix_len, ex->body.len_max, why);
 }
 
@@ -207,7 +207,7 @@ static void on_head(void *arg, struct sf_h2_stream *s)
     }
     r->is_grpc = sf_grpc_is_type(r->content_type);
     if (r->is_grpc)
-        r->coding = SF_CODING_NONE; /* until a message says it is compressed */
+        r->coding = SF_CODING_NONE; /* until a message is marked as compressed */
     sf_exchange_stamp(ex);
     c->n_requests++;
     atomic_fetch_add_explicit(r->is_grpc ? &shared->counts.n_requests_grpc
@@ -225,7 +225,7 @@ static void on_head(void *arg, struct sf_h2_stream *s)
         (void)sf_h2_stream_continue(s);
 }
 
-/* A message begins: is it one we can take? */
+/* A message begins: checks whether it is accepted. */
 static bool begin_message(struct sf_exchange *ex)
 {
     sf_str encoding = sf_request_header(&ex->request, SF_STR("grpc-encoding"));
@@ -291,8 +291,9 @@ static void on_body(void *arg, struct sf_h2_stream *s, sf_bytes piece)
         add_grpc(ex, piece);
     else
         conn_h2_add_piece(ex, piece);
-    /* The connection's window is for everybody. The stream's stays shut for a body that began
-     * when there was no space for it, so that at most a window of it goes to disk. */
+    /* The connection's window is shared by all streams, so it is opened. The stream's window stays
+     * closed for a body that began while the budget was exceeded, so that at most one window of it
+     * goes to disk. */
     sf_h2_stream_consume(s, piece.len, !ex->is_late);
     if (ex->is_late) {
         ex->withheld_len += piece.len;
@@ -392,8 +393,8 @@ void sf_conn_h2_unwithhold(struct sf_conn *c)
 
 /* --- time --- */
 
-/* The application is too late. It keeps the exchange until it finishes; the stream gets its
- * answer now, without a body: its transfer could not be supervised any more. */
+/* The application has missed the deadline. It keeps the exchange until it finishes; the stream is
+ * answered now, without a body, because sending that could not be monitored any more. */
 static void deadline_passed(struct sf_conn *c, struct sf_h2_stream *s, struct sf_exchange *ex)
 {
     struct sf_response r = {.status = 504, .grpc_status = SF_GRPC_DEADLINE_EXCEEDED};
@@ -425,7 +426,7 @@ static void tick_stream(struct sf_conn *c, struct sf_h2_stream *s)
             deadline_passed(c, s, ex);
     } else if (s->is_answer_out) {
         if (now - ex->progress_ns > conn_h2_ms(REFUSED_BODY_MS))
-            sf_h2_stream_let_go(s); /* it was refused and still says nothing more */
+            sf_h2_stream_let_go(s); /* refused, and the rest of its body has not arrived */
     } else if (ex->is_answering) {
         if (now - ex->progress_ns > conn_h2_ms(limits->body_timeout_ms)) {
             sf_loop_fault(c->loop, SF_FAULT_TIMEOUT, "the answer was not read in time", c->peer);

@@ -17,10 +17,10 @@
 #include "wire/deflate.h"
 
 enum {
-    STREAM_QUEUE_LEN = 256 * 1024, /* streamed and unsent bytes before stream() says BUSY */
-    GZIP_MIN_LEN = 1024,           /* below it, headers outweigh the gain */
-    PACKED_LEN = 64 * 1024,        /* compressed bytes that are worth a message */
-    HEAD_FREE_LEN = 4096           /* a head of ordinary size is not counted */
+    STREAM_QUEUE_LEN = 256 * 1024, /* unsent streamed bytes above which stream() returns BUSY */
+    GZIP_MIN_LEN = 1024,           /* shorter bodies are not compressed */
+    PACKED_LEN = 64 * 1024,        /* compressed bytes that are collected for one message */
+    HEAD_FREE_LEN = 4096           /* heads up to this size are not counted */
 };
 
 const struct sf_request *sf_exchange_request(const struct sf_exchange *ex)
@@ -75,7 +75,7 @@ static bool may_compress(const struct sf_exchange *ex)
     return true;
 }
 
-/* Compressing is the finishing thread's work: a loop has other connections to look after. */
+/* Runs on the thread that finishes the answer, because a loop must serve other connections. */
 static void compress_answer(struct sf_exchange *ex)
 {
     struct sf_response *r = &ex->response;
@@ -113,7 +113,8 @@ bool sf_exchange_has_late(struct sf_exchange *ex)
     return has;
 }
 
-/* Only this thread writes, to a place that is read only after a notification: no lock is held. */
+/* Only this thread writes, to a part of the file that is read only after a notification: no lock is
+ * needed. */
 static enum sf_err write_late(struct sf_exchange *ex, struct sf_buf *message, struct sf_why *why)
 {
     struct sf_listen_shared *shared = ex->loop->shared;
@@ -127,7 +128,7 @@ static enum sf_err write_late(struct sf_exchange *ex, struct sf_buf *message, st
         err = sf_spool_write(&ex->late, ex->late_put, message->p, message->len, why);
     if (err) {
         atomic_fetch_sub_explicit(&shared->late_len, message->len, memory_order_relaxed);
-        return SF_ERR_BUSY; /* a full disk is not a reason to give the answer up */
+        return SF_ERR_BUSY; /* when the disk is full, the answer is not given up */
     }
     sf_mutex_lock(&ex->mutex);
     ex->late_put += message->len;
@@ -136,7 +137,8 @@ static enum sf_err write_late(struct sf_exchange *ex, struct sf_buf *message, st
     return SF_OK;
 }
 
-/* Only the loop reads. Until the numbers report it the rest is behind this in the file, too. */
+/* Only the loop reads. Until the counters are updated, further data goes to the file after this
+ * part. */
 static void read_late(struct sf_exchange *ex, size_t len, struct sf_buf *out)
 {
     size_t n = 0;
@@ -184,8 +186,7 @@ static enum sf_err queue_message(struct sf_exchange *ex, struct sf_buf *message,
     return SF_OK;
 }
 
-/* Messages of gRPC are news of a query that continues: a client that does not read them misses
- * some. */
+/* gRPC messages report progress of a query: a client that does not read them may miss some. */
 static enum sf_err put_message(struct sf_exchange *ex, struct sf_buf *message, struct sf_why *why)
 {
     enum sf_err err;
@@ -206,14 +207,15 @@ static enum sf_err exchange_put_packed(struct sf_exchange *ex, struct sf_buf *me
     err = sf_deflate_stream_add(ex->gzip, sf_buf_bytes(message), false, packed, why);
     if (err)
         return err;
-    sf_buf_reset(message); /* the context has it */
+    sf_buf_reset(message); /* the compressor has taken it */
     err = packed->len >= PACKED_LEN ? put_message(ex, packed, why) : SF_OK;
-    return err == SF_ERR_BUSY ? SF_OK : err; /* it goes with the next one */
+    return err == SF_ERR_BUSY ? SF_OK : err; /* it is sent with the next one */
 }
 
 enum sf_err sf_exchange_stream(struct sf_exchange *ex, struct sf_buf *message, struct sf_why *why)
 {
-    struct sf_account *paused = sf_account_pause(); /* the loop frees what is queued */
+    struct sf_account *paused = sf_account_pause(); /* not charged to the query: the loop frees what
+                                                     * is queued */
     enum sf_err err;
 
     ex->is_streamed = true;
@@ -235,7 +237,7 @@ void sf_exchange_stream_gzip(struct sf_exchange *ex)
     sf_account_resume(paused);
 }
 
-/* The end of a compressed stream, however slowly the peer reads: it is short. */
+/* Writes the end of a compressed stream even if the peer reads slowly: it is short. */
 static void end_packed(struct sf_exchange *ex)
 {
     struct sf_buf none = {0};
@@ -248,7 +250,7 @@ static void end_packed(struct sf_exchange *ex)
     if (put_message(ex, &ex->packed, NULL) != SF_ERR_BUSY)
         return;
     sf_mutex_lock(&ex->mutex);
-    if (ex->late_got < ex->late_put) /* it cannot pass what is in the file */
+    if (ex->late_got < ex->late_put) /* it must come after the data in the file */
         ex->response.is_broken = true;
     sf_buf_add(&ex->queue, ex->packed.p, ex->packed.len);
     ex->queued_len += ex->packed.len;
@@ -351,7 +353,7 @@ struct sf_exchange *sf_exchange_new(struct sf_loop *loop, struct sf_conn *conn)
     return ex;
 }
 
-/* Back to a spare: everything zero but for memory worth keeping. */
+/* Resets it for reuse: everything is zeroed except for memory that is kept. */
 static void reset_exchange(struct sf_exchange *ex)
 {
     struct sf_head head = ex->head;

@@ -1,7 +1,7 @@
-/* One listening socket per address, and every loop polls its own duplicate of it. Not SO_REUSEPORT:
- * with that the kernel would deal connections to a loop that is busy while another is idle, and a
- * second server of the same user would silently share our port instead of failing because it is in
- * use. */
+/* There is one listening socket per address, and every loop polls its own duplicate of it.
+ * SO_REUSEPORT is not used: with it the kernel would assign connections to a busy loop while
+ * another is idle, and a second server of the same user would silently share the port instead of
+ * failing. */
 #include "listen/listener.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ static int bind_one(const struct addrinfo *info)
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     if (info->ai_family == AF_INET6) /* so that 0.0.0.0 and :: can have the same port */
         (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof(one));
-    /* listen() too: a port may be bound by two and still be listened to by one. */
+    /* listen() too: two sockets may be bound to a port, but only one can listen. */
     if (bind(fd, info->ai_addr, info->ai_addrlen) || listen(fd, 1024)) {
         int code = errno;
         (void)close(fd);
@@ -83,7 +83,7 @@ static uint16_t port_of(int fd)
 
     if (getsockname(fd, (struct sockaddr *)&addr, &len))
         return 0;
-    memcpy(&v4, &addr, sizeof(v4)); /* the port is at the same place in both families */
+    memcpy(&v4, &addr, sizeof(v4)); /* the port has the same position in both families */
     return ntohs(v4.sin_port);
 }
 

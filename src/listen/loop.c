@@ -1,7 +1,7 @@
-/* loop.c - one libuv event loop and its thread. Other threads hand exchanges over through a list
- * under a mutex and wake the loop; the loop works them off, accepts connections, ticks timeouts,
- * and closes the connections that have left their answers unread longest when unsent answers take
- * too much memory. */
+/* loop.c - one libuv event loop and its thread. Other threads return exchanges through a list under
+ * a mutex and wake the loop; the loop processes them, accepts connections, checks timeouts, and,
+ * when unsent answers take too much memory, closes the connections that have not read theirs for
+ * the longest time. */
 #include "listen/loop.h"
 
 #include <stdio.h>
@@ -17,9 +17,9 @@
  */
 static const int64_t STALLED_NS = 200 * SF_NS_PER_MS;
 
-static _Thread_local const struct sf_loop *mine; /* the loop this thread runs */
+static _Thread_local const struct sf_loop *mine; /* the loop that this thread runs */
 
-/* Does the calling thread run it? */
+/* Whether the calling thread runs it. */
 static bool loop_is_mine(const struct sf_loop *loop)
 {
     return mine == loop;
@@ -59,7 +59,7 @@ void sf_loop_give(struct sf_loop *loop, struct sf_exchange *ex, bool is_finished
     bool is_first;
 
     if (loop_is_mine(loop)) {
-        /* No wake-up needed: the callback that is running settles before it ends. */
+        /* No wake-up is needed: the running callback processes it before it ends. */
         sf_mutex_lock(&loop->mutex);
         list_locally(loop, ex, is_finished);
         sf_mutex_unlock(&loop->mutex);
@@ -74,7 +74,8 @@ void sf_loop_give(struct sf_loop *loop, struct sf_exchange *ex, bool is_finished
         *loop->given_tail = ex;
         loop->given_tail = &ex->next;
     }
-    /* Under the lock: the loop cannot see the last exchange and end before this is sent. */
+    /* Under the lock, so that the loop cannot process the last exchange and end before the
+     * wake-up. */
     if (is_first)
         (void)uv_async_send(&loop->async);
     sf_mutex_unlock(&loop->mutex);
@@ -101,7 +102,7 @@ static void come_back(struct sf_exchange *ex, bool is_finished)
     sf_loop_touch(loop, conn);
 }
 
-/* Takes the first exchange of a list; under the loop's mutex, because its marks are. */
+/* Takes the first exchange of a list; under the loop's mutex, which also guards the list marks. */
 static struct sf_exchange *loop_take_first(struct sf_loop *loop, struct sf_exchange **list,
                                            struct sf_exchange ***tail, bool *out_finished)
 {
@@ -143,7 +144,7 @@ void sf_loop_settle(struct sf_loop *loop)
         if (c) {
             loop->touched = c->next_touched;
             c->is_touched = false;
-            sf_conn_advance(c); /* may begin the next request, which may be answered at once */
+            sf_conn_advance(c); /* may begin the next request, which may be answered immediately */
         }
     } while (c);
 }
@@ -166,7 +167,7 @@ static void resume_waiting(struct sf_loop *loop)
 
     if (!atomic_load(&loop->is_waiting) || sf_body_budget_is_over(&loop->shared->budget))
         return;
-    atomic_store(&loop->is_waiting, false); /* those that must wait again report it again */
+    atomic_store(&loop->is_waiting, false); /* connections that must wait again set it again */
     for (struct sf_conn *c = loop->conns; c; c = next) {
         next = c->next;
         if (c->is_paused) {
@@ -194,7 +195,7 @@ void sf_loop_evict(struct sf_loop *loop)
         }
         if (!oldest)
             return;                  /* everybody reads */
-        gone += oldest->answers_len; /* counted off when it is closed */
+        gone += oldest->answers_len; /* subtracted when it is closed */
         sf_conn_timed_out(oldest, "memory is short and the answer was not read");
         if (!oldest->is_active)
             sf_conn_close(oldest);
@@ -242,7 +243,7 @@ static void begin_drain(struct sf_loop *loop, int64_t drain_ms)
     drain_conns(loop, false);
 }
 
-/* When nothing is left the last handles are closed, and uv_run returns. */
+/* When nothing is left, the last handles are closed and uv_run returns. */
 static void end_if_empty(struct sf_loop *loop)
 {
     if (!loop->is_draining || loop->n_conns || loop->n_exchanges || loop->is_async_closed)
@@ -268,12 +269,12 @@ static void on_tick(uv_timer_t *timer)
             sf_conn_accept(&loop->acceptors[i]);
     }
     if (loop->is_draining && !loop->is_final) {
-        loop->is_final = true; /* peers had a tick to see the first notice */
+        loop->is_final = true; /* peers have had a tick to receive the first notice */
         drain_conns(loop, true);
     }
     if (loop->is_draining && loop->now_ns >= loop->drain_until_ns)
         close_conns(loop);
-    resume_waiting(loop); /* should a wake-up ever be missed, it is late and not lost */
+    resume_waiting(loop); /* if a wake-up is missed, the connection is only delayed */
     sf_loop_settle(loop);
     end_if_empty(loop);
 }
@@ -392,7 +393,7 @@ void sf_loop_done(struct sf_loop *loop)
     struct sf_exchange *ex;
 
     if (loop->is_ready) {
-        if (!loop->is_async_closed) { /* it never ran: its handles are still there */
+        if (!loop->is_async_closed) { /* it never ran: its handles are still open */
             close_acceptors(loop);
             if (loop->async.data)
                 uv_close((uv_handle_t *)&loop->async, NULL);

@@ -12,7 +12,8 @@ enum sf_err sf_spool_open(const char *folder, struct sf_spool *out, struct sf_wh
 {
     enum sf_err err = sf_file_temp(folder, &out->file, why);
     if (!err)
-        sf_random_fill(out->key, sizeof(out->key)); /* of this file alone: no place repeats */
+        sf_random_fill(out->key, sizeof(out->key)); /* a key for this file only, so that no position
+                                                     * of the key stream is reused */
     return err;
 }
 
@@ -27,7 +28,7 @@ void sf_spool_close(struct sf_spool *s)
     OPENSSL_cleanse(s->key, sizeof(s->key));
 }
 
-/* The cipher's stream from byte `off` on; the same for both directions. NULL: no memory. */
+/* The cipher's key stream from byte `off` on; the same for both directions. NULL: no memory. */
 static EVP_CIPHER_CTX *stream_at(const struct sf_spool *s, uint64_t off)
 {
     uint8_t counter[BLOCK_LEN] = {0}, skipped[BLOCK_LEN] = {0};
@@ -79,7 +80,7 @@ enum sf_err sf_spool_read(const struct sf_spool *s, uint64_t off, void *p, size_
     EVP_CIPHER_CTX *c = stream_at(s, off);
     enum sf_err err = c ? sf_file_read_some(&s->file, off, p, len, &n, why) : no_cipher(why);
     for (size_t at = 0; !err && at < n;) {
-        size_t piece = n - at < PIECE_LEN ? n - at : PIECE_LEN; /* the cipher counts in int */
+        size_t piece = n - at < PIECE_LEN ? n - at : PIECE_LEN; /* OpenSSL uses int lengths */
         int done = 0;
         if (EVP_EncryptUpdate(c, to + at, &done, to + at, (int)piece) != 1 || (size_t)done != piece)
             err = no_cipher(why);

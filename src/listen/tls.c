@@ -19,7 +19,7 @@ struct sf_tls {
     char reason[100];
 };
 
-/* The first error of OpenSSL's queue in words; empties the queue. */
+/* The first error in OpenSSL's queue as text; empties the queue. */
 static const char *openssl_reason(char *text, size_t len)
 {
     unsigned long code = ERR_get_error();
@@ -76,7 +76,7 @@ static enum sf_err load_files(SSL_CTX *ctx, const struct sf_listen_tls *files, s
         return bad_file(why, "cannot load client CA", files->client_ca_file);
     SSL_CTX_set_client_CA_list(ctx, names); /* takes it */
     SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
-    /* Resumed sessions of clients with certificates are refused without one. */
+    /* Without it, resumed sessions of clients with certificates would be refused. */
     (void)SSL_CTX_set_session_id_context(ctx, session_context, sizeof(session_context) - 1);
     return SF_OK;
 }
@@ -97,13 +97,14 @@ enum sf_err sf_tls_context_new(const struct sf_listen_tls *files, struct sf_tls_
     (void)SSL_CTX_set_min_proto_version(c->ctx, TLS1_2_VERSION);
     (void)SSL_CTX_set_options(c->ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                           SSL_OP_CIPHER_SERVER_PREFERENCE);
-    /* Of TLS 1.2 only what keeps past traffic secret and is authenticated as a whole: neither RSA
-     * key exchange nor CBC. */
+    /* For TLS 1.2 only forward-secret ciphers with authenticated encryption: neither RSA key
+     * exchange nor CBC. */
     if (SSL_CTX_set_cipher_list(c->ctx, "ECDHE+AESGCM:ECDHE+CHACHA20") != 1) {
         err = sf_fail(why, SF_ERR_UNSUPPORTED, "tls: this OpenSSL has no usable ciphers");
         goto done;
     }
-    (void)SSL_CTX_set_mode(c->ctx, SSL_MODE_RELEASE_BUFFERS); /* idle connections stay small */
+    (void)SSL_CTX_set_mode(c->ctx, SSL_MODE_RELEASE_BUFFERS); /* releases buffers of idle
+                                                               * connections */
     SSL_CTX_set_alpn_select_cb(c->ctx, tls_choose_protocol, NULL);
     err = load_files(c->ctx, files, why);
     if (err)
@@ -140,7 +141,7 @@ struct sf_tls *sf_tls_new(struct sf_tls_context *c)
         ERR_clear_error();
         return NULL;
     }
-    BIO_set_mem_eof_return(t->in, -1); /* empty means "later", not "the end" */
+    BIO_set_mem_eof_return(t->in, -1); /* an empty buffer means "more later", not the end */
     BIO_set_mem_eof_return(t->out, -1);
     SSL_set_bio(t->ssl, t->in, t->out);
     SSL_set_accept_state(t->ssl);
@@ -189,7 +190,7 @@ enum sf_err sf_tls_write(struct sf_tls *t, sf_bytes plain)
     size_t written;
 
     ERR_clear_error();
-    /* The other side is memory, so it takes everything. */
+    /* The other side is a memory buffer, which accepts everything. */
     if (SSL_write_ex(t->ssl, plain.p, plain.len, &written) == 1 && written == plain.len)
         return SF_OK;
     ERR_clear_error();

@@ -1,4 +1,4 @@
-/* counters.c - what the server counts of itself: fixed counters, requests by route and status with
+/* counters.c - the server's own counters: fixed counters, requests by route and status with
  * durations, and rows per tenant. Adding is a relaxed atomic; the rows of tenants are found by name
  * and are bounded in number. Rendering writes Prometheus text. */
 #include "meter/counters.h"
@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "os/thread.h"
 
-/* Statuses worth a line of their own; anything else is counted in the last one. */
+/* Statuses that are counted separately; all others are counted in the last one. */
 static const int statuses[] = {200, 202, 204, 400, 401, 403, 404, 405, 408, 411, 413,
                                414, 415, 422, 429, 431, 499, 500, 501, 503, 504, 0};
 enum { N_STATUSES = sizeof(statuses) / sizeof(statuses[0]) };
@@ -20,7 +20,7 @@ static const double duration_bounds[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05
 enum { N_DURATIONS = sizeof(duration_bounds) / sizeof(duration_bounds[0]) };
 
 struct route_counts {
-    _Atomic(const char *) label; /* NULL: never asked */
+    _Atomic(const char *) label; /* NULL: never requested */
     atomic_uint_fast64_t by_status[N_STATUSES];
     atomic_uint_fast64_t buckets[N_DURATIONS + 1];
     atomic_uint_fast64_t ns_sum;
@@ -34,7 +34,7 @@ struct tenant_row {
 struct sf_counters {
     atomic_uint_fast64_t counts[SF_COUNTS];
     struct route_counts routes[SF_COUNTERS_ROUTES];
-    struct sf_mutex mutex; /* guards what follows; takes nothing */
+    struct sf_mutex mutex; /* guards what follows; no other lock is taken while it is held */
     struct tenant_row *tenants;
     size_t n_tenants;
 };
@@ -137,7 +137,7 @@ void sf_counters_tenant(struct sf_counters *c, sf_str tenant, const struct sf_te
 
 /* ---- text ---- */
 
-struct line { /* consecutive lines of one family share it */
+struct line { /* consecutive lines may belong to one family */
     enum sf_count count;
     const char *family, *label, *val, *help;
 };
@@ -253,7 +253,7 @@ static void render_durations(struct sf_counters *c, struct sf_exposition *e)
     }
 }
 
-/* One family over all tenants, with a second label where `val` is not NULL. */
+/* Writes one family for all tenants, with a second label if `val` is not NULL. */
 static void render_labelled(struct sf_counters *c, struct sf_exposition *e, size_t field_off,
                             const char *label, const char *text)
 {

@@ -1,4 +1,4 @@
-/* exposition.c - metrics as text. */
+/* exposition.c - writes metrics as text. */
 #include "meter/exposition.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ static const char *type_word(const struct sf_exposition *e)
 {
     switch (e->type) {
     case SF_METRIC_COUNTER: return "counter";
-    /* OpenMetrics has no counter without _total, and the name must stay what dashboards know. */
+    /* OpenMetrics has no counter without _total, and dashboards need the name. */
     case SF_METRIC_COUNTER_BARE: return e->is_open_metrics ? "unknown" : "counter";
     case SF_METRIC_GAUGE: return "gauge";
     case SF_METRIC_HISTOGRAM: return "histogram";

@@ -7,13 +7,13 @@
 #include "meter/dimension.h"
 #include "meter/slack.h"
 
-/* What the attributes of a span say about the other side. */
+/* What a span's attributes say about the other side. */
 struct hints {
     struct sf_value peer_service, server_address, peer_address, peer_port;
     struct sf_value db_namespace, db_name, db_system, db_system_name;
 };
 
-/* Most keys differ from all of these by their length or first letter. */
+/* Most keys differ from all of these in length or first letter. */
 static bool may_be_hint(sf_str key)
 {
     const uint32_t lengths = 1u << 7 | 1u << 9 | 1u << 12 | 1u << 14 | 1u << 17 | 1u << 20;
@@ -71,7 +71,7 @@ static void add_database(const struct hints *h, struct sf_value database, struct
     } else if (has_text(h->peer_address)) {
         sf_dimension_add(out, &h->peer_address);
         if (h->peer_port.type != SF_VALUE_NONE && sf_buf_ok(out)) {
-            out->p[out->len - 1] = ':'; /* in place of the zero byte */
+            out->p[out->len - 1] = ':'; /* replaces the zero byte */
             sf_dimension_add(out, &h->peer_port);
         }
     } else {
@@ -79,7 +79,7 @@ static void add_database(const struct hints *h, struct sf_value database, struct
     }
 }
 
-/* Fills type, peer and whether to wait at all. `out` takes the peer's text. */
+/* Sets type, peer and whether to wait for the other half. `out` gets the peer's text. */
 static void graph_half_judge(const struct sf_span *s, struct sf_graph_half *half,
                              struct sf_buf *out)
 {
@@ -98,7 +98,7 @@ static void graph_half_judge(const struct sf_span *s, struct sf_graph_half *half
     } else if (s->kind == SF_KIND_CLIENT && has_text(h.peer_service)) {
         sf_dimension_add(out, &h.peer_service);
     } else if (s->kind == SF_KIND_SERVER) {
-        /* A root has no caller that could still come. */
+        /* A root span has no caller that could still arrive. */
         struct sf_value user = {.type = SF_VALUE_STR, .str = SF_STR("user")};
         half->type = SF_GRAPH_VIRTUAL;
         half->is_alone = true;
@@ -124,7 +124,7 @@ static struct sf_graph_half *new_half(struct sf_graph_tally *t, struct sf_arena 
     return &t->last->list[t->last->n++];
 }
 
-/* The side a resource is: its service, then the dimensions. Empty when it has no service. */
+/* The node of a resource: its service, then the dimensions. Empty if it has no service. */
 static bool make_node(const struct sf_resource *r, const char *const *dimensions,
                       size_t n_dimensions, struct sf_buf *room, struct sf_arena *req, sf_str *out)
 {
@@ -183,7 +183,7 @@ bool sf_graph_half_tally_add(struct sf_graph_tally *t, const struct sf_span_batc
             t->n_outside_slack++;
             continue;
         }
-        if (s->resource != resource) { /* senders group by resource: mostly the same one */
+        if (s->resource != resource) { /* senders group spans by resource: usually the same one */
             resource = s->resource;
             is_ok = make_node(&batch->resources[resource], dimensions, n_dimensions, &room, req,
                               &node);

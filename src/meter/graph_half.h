@@ -1,8 +1,8 @@
-/* graph_half.h - what one span tells about a request between two services: its half of an edge.
+/* graph_half.h - one half of a request between two services, from one span.
  *
  * A caller's half (CLIENT, PRODUCER) and a callee's (SERVER, CONSUMER) belong together when they
- * name the same trace and the caller's span id. An ingest thread collects the halves of a batch in
- * its own arena; nothing shared is touched before the store has taken the batch. */
+ * have the same trace id and caller's span id. An ingest thread collects the halves of a batch in
+ * its own arena; shared state is changed only after the store has accepted the batch. */
 #pragma once
 #include "base/arena.h"
 #include "model/span.h"
@@ -11,7 +11,7 @@ enum sf_graph_type {                  /* the label connection_type */
                      SF_GRAPH_DIRECT, /* "" */
                      SF_GRAPH_MESSAGING,
                      SF_GRAPH_DATABASE,
-                     SF_GRAPH_VIRTUAL /* one side was never seen, only named */
+                     SF_GRAPH_VIRTUAL /* one side sends no spans and is known only by name */
 };
 
 struct sf_graph_half {
@@ -19,10 +19,10 @@ struct sf_graph_half {
     sf_span_id key; /* the caller's span id */
     uint64_t duration_ns;
     sf_str node; /* service and dimensions, each followed by a zero byte */
-    sf_str peer; /* the other side as this span names it, likewise; may be empty */
+    sf_str peer; /* the other side according to this span, likewise; may be empty */
     uint64_t node_hash, peer_hash;
     bool is_caller, has_failed;
-    bool is_alone; /* no other half will come: `peer` is the other side */
+    bool is_alone; /* there will be no other half: `peer` is the other side */
     uint8_t type;  /* enum sf_graph_type */
 };
 
@@ -36,10 +36,10 @@ struct sf_graph_chunk {
 struct sf_graph_tally { /* zeroed before the first batch of a request */
     struct sf_graph_chunk *first, *last;
     uint32_t n_halves;
-    uint64_t n_outside_slack, n_over; /* spans left out: too far from now; too many */
+    uint64_t n_outside_slack, n_over; /* spans left out: time too far from now; too many */
 };
 
-/* Adds the halves `batch` holds; `dimensions` are resource attributes. False: the arena is full. */
+/* Adds the halves in `batch`; `dimensions` are resource attributes. False: the arena is full. */
 bool sf_graph_half_tally_add(struct sf_graph_tally *t, const struct sf_span_batch *batch,
                              const char *const *dimensions, size_t n_dimensions, int64_t now_ns,
                              int64_t slack_ns, struct sf_arena *req);

@@ -39,7 +39,7 @@ static size_t edge_len(const struct sf_graph_edge *e)
     return e->tenant.len + e->client.len + e->server.len;
 }
 
-/* Copies the strings of `e` to `at` and lets it name the copies. */
+/* Copies the strings of `e` to `at` and makes it refer to the copies. */
 static char *move_text(struct sf_graph_edge *e, char *at)
 {
     sf_str *const parts[] = {&e->tenant, &e->client, &e->server};

@@ -1,5 +1,5 @@
-/* graph_series.h - the edges of the service graph and their numbers: a bounded table. No lock of
- * its own. */
+/* graph_series.h - the edges of the service graph and their values: a bounded table. Not
+ * thread-safe. */
 #pragma once
 #include "base/table.h"
 #include "meter/graph_half.h"
@@ -7,14 +7,14 @@
 
 enum sf_graph_side { SF_GRAPH_SERVER, SF_GRAPH_CLIENT, SF_GRAPH_SIDES };
 
-struct sf_graph_times { /* durations as one side saw them */
+struct sf_graph_times { /* durations measured by one side */
     uint64_t sum_ns, n;
     uint64_t buckets[SF_GRAPH_BUCKETS];
     struct sf_exemplar exemplars[SF_GRAPH_BUCKETS];
 };
 
-struct sf_graph_edge {             /* names an edge; views */
-    sf_str tenant, client, server; /* nodes as in graph_half.h; an empty one: unpaired */
+struct sf_graph_edge {             /* identifies an edge; views */
+    sf_str tenant, client, server; /* nodes as in graph_half.h; empty: unpaired */
     uint64_t client_hash, server_hash;
     uint8_t type;
 };
@@ -37,12 +37,12 @@ struct sf_graph_table {
 
 bool sf_graph_series_init(struct sf_graph_table *t, uint32_t n_cap);
 void sf_graph_series_done(struct sf_graph_table *t);
-/* The series of an edge, made when new. NULL: the table is full, or memory. */
+/* The series of an edge, added when new. NULL: the table is full, or no memory. */
 struct sf_graph_series *sf_graph_series_get(struct sf_graph_table *t,
                                             const struct sf_graph_edge *edge);
 /* Drops entries not updated since `before_ns`; returns how many. */
 uint32_t sf_graph_series_drop_stale(struct sf_graph_table *t, int64_t before_ns);
-size_t sf_graph_series_copy_len(const struct sf_graph_table *t); /* what a copy needs */
+size_t sf_graph_series_copy_len(const struct sf_graph_table *t); /* length of a copy */
 /* Copies all series with their text into `room`, as an array. */
 struct sf_graph_series *sf_graph_series_copy(const struct sf_graph_table *t, void *room);
 

@@ -32,9 +32,10 @@ void sf_graph_wait_done(struct sf_graph_wait *w)
     *w = (struct sf_graph_wait){0};
 }
 
-/* Lists per slot and no sf_table: any number of callees may name one caller, so equal keys have no
- * bound, and a new one goes in front without a examine the others. Callers and callees lie in
- * different slots: a callee steps over no other when it searches for the caller. */
+/* Lists per slot instead of sf_table: any number of callees may have the same caller, so equal keys
+ * are unbounded, and a new one is added at the front without visiting the others. Callers and
+ * callees are in different slots, so a callee visits no other callees when it searches for its
+ * caller. */
 static uint32_t graph_wait_slot_of(const struct sf_graph_wait *w, sf_str tenant,
                                    sf_trace_id trace_id, sf_span_id key, bool is_caller)
 {

@@ -1,27 +1,27 @@
 /* graph_wait.h - halves of requests that wait for the other half.
  *
- * A fixed number of places and a fixed amount of text; what does not fit is refused, and the caller
- * decides what to evict. All wait equally long, so the oldest is always the next to give up. No
- * lock of its own: its owner has one. */
+ * The number of entries and the length of their text are limited; when full, a new one is refused,
+ * and the caller decides what to evict. All wait equally long, so the oldest always expires next.
+ * Not thread-safe: its owner locks. */
 #pragma once
 #include "meter/graph_half.h"
 
-enum { SF_GRAPH_OWN_LEN = 48 }; /* names are mostly short */
+enum { SF_GRAPH_OWN_LEN = 48 }; /* most names fit */
 
 struct sf_graph_waiting {
-    struct sf_graph_half half; /* node and peer live in `text` */
+    struct sf_graph_half half; /* node and peer are in `text` */
     char *text;                /* `own`, or heap when that is too short */
     sf_str tenant;             /* likewise */
     int64_t since_ns;
-    uint32_t prev, next;   /* of the same slot; place + 1 */
-    uint32_t older, newer; /* by arrival; place + 1 */
+    uint32_t prev, next;   /* in the same slot; index + 1 */
+    uint32_t older, newer; /* by arrival; index + 1 */
     uint32_t slot;
     char own[SF_GRAPH_OWN_LEN];
 };
 
 struct sf_graph_wait {
     struct sf_graph_waiting *list;
-    uint32_t *slots;  /* place + 1 of the youngest there */
+    uint32_t *slots;  /* index + 1 of the newest entry */
     uint32_t *unused; /* places, a stack */
     uint32_t n, n_cap, n_slots;
     uint32_t oldest, youngest; /* place + 1 */
@@ -30,7 +30,7 @@ struct sf_graph_wait {
 
 bool sf_graph_wait_init(struct sf_graph_wait *w, uint32_t n_cap, size_t text_cap);
 void sf_graph_wait_done(struct sf_graph_wait *w);
-/* Where the other half of `half` would be. */
+/* The slot in which the other half of `half` would be. */
 uint32_t sf_graph_wait_slot(const struct sf_graph_wait *w, sf_str tenant,
                             const struct sf_graph_half *half);
 /* The other half of `half`, or NULL; borrowed until it is dropped. */

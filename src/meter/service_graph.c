@@ -1,7 +1,8 @@
 /* service_graph.c - calls between services.
  *
- * One lock for waiting halves and series; a request of thousands of spans takes it in pieces, and a
- * scrape copies the series under it and writes the text from the copy. */
+ * One lock guards waiting halves and series; for a request of thousands of spans it is taken for
+ * one chunk at a time, and a scrape copies the series under it and writes the text from the
+ * copy. */
 #include "meter/service_graph.h"
 
 #include "base/heap.h"
@@ -23,7 +24,7 @@ struct counts {
 struct sf_service_graph {
     struct sf_service_graph_config config;
     char labels[SF_GRAPH_SIDES][SF_DIMENSIONS][SF_DIMENSION_LABEL_LEN];
-    struct sf_mutex mutex; /* guards what follows; takes nothing */
+    struct sf_mutex mutex; /* guards what follows; no other lock is taken while it is held */
     struct sf_graph_wait wait;
     struct sf_graph_table table;
     struct counts counts;
@@ -84,7 +85,7 @@ bool sf_service_graph_tally(const struct sf_service_graph *g, const struct sf_sp
 
 /* ---- requests ---- */
 
-/* One request whose sides are known, at least by name. */
+/* Counts one request whose sides are known, at least by name. */
 static void count_request(struct sf_service_graph *g, const struct sf_graph_edge *edge,
                           const struct sf_graph_half *client, const struct sf_graph_half *server,
                           int64_t now_ns)
@@ -99,7 +100,7 @@ static void count_request(struct sf_service_graph *g, const struct sf_graph_edge
     s->seen_ns = now_ns;
     s->n_requests++;
     s->n_failed += (client && client->has_failed) || (server && server->has_failed);
-    /* Of a database or a service without spans, the time its caller waited is all there is. */
+    /* For a database or a service without spans, only the caller's duration is known. */
     sf_graph_series_times_add(&s->times[SF_GRAPH_SERVER], known->duration_ns, known->trace_id,
                               now_ns);
     if (client)
@@ -107,7 +108,7 @@ static void count_request(struct sf_service_graph *g, const struct sf_graph_edge
                                   now_ns);
 }
 
-/* A request of which one half is here, and the other side is only named. */
+/* Counts a request with one half, whose other side is only known by name. */
 static void count_alone(struct sf_service_graph *g, sf_str tenant, const struct sf_graph_half *half,
                         uint8_t type, int64_t now_ns)
 {
@@ -174,8 +175,8 @@ static void take_half(struct sf_service_graph *g, sf_str tenant, const struct sf
         sf_graph_wait_drop(&g->wait, other);
         return;
     }
-    /* When all places are taken the oldest goes: of two halves that belong together the second
-     * mostly comes soon, so those that waited longest are the least likely to be met. */
+    /* When full, the oldest is evicted: the second half of a request usually arrives soon, so those
+     * that have waited longest are least likely to be matched. */
     while (!sf_graph_wait_add(&g->wait, tenant, half, now_ns)) {
         struct sf_graph_waiting *oldest = sf_graph_wait_oldest(&g->wait);
         g->counts.n_no_room++;
@@ -226,8 +227,8 @@ struct snapshot {
     struct counts counts;
 };
 
-/* Memory is taken outside the lock, so it may be too little by the time the lock is held again;
- * then once more. */
+/* Memory is allocated outside the lock, so it may be too little when the lock is taken again; then
+ * it is tried again. */
 static bool service_graph_take_snapshot(struct sf_service_graph *g, int64_t now_ns,
                                         struct snapshot *out)
 {

@@ -1,10 +1,10 @@
 /* service_graph.h - calls between services with counts, durations and failures, under the metric
  * names of Grafana's service graph.
  *
- * Halves come from graph_half.h once the store has their batch. Those whose other half is here
- * already make a request at once, the others wait; what waits too long is either a call to a
- * service that sends no spans (when the span names it) or unpaired. Everything is bounded: series,
- * waiting halves and their text. Any thread. */
+ * Halves are collected by graph_half.h and added once the store has their batch. A half whose other
+ * half is already waiting makes a request at once, the others wait; a half that waits too long is
+ * either a call to a service that sends no spans (if the span names it) or unpaired. Everything is
+ * limited: series, waiting halves and their text. Any thread. */
 #pragma once
 #include "meter/exposition.h"
 #include "meter/graph_half.h"
@@ -25,12 +25,12 @@ struct sf_service_graph;
 struct sf_service_graph *sf_service_graph_new(const struct sf_service_graph_config *config);
 void sf_service_graph_free(struct sf_service_graph *g); /* NULL is fine */
 /* Collects the halves of one more batch of a request; `tally` zeroed before the first. False when
- * the arena is full: `tally` is of no use then. */
+ * the arena is full: then `tally` must not be used. */
 bool sf_service_graph_tally(const struct sf_service_graph *g, const struct sf_span_batch *batch,
                             int64_t now_ns, struct sf_arena *req, struct sf_graph_tally *tally);
 /* `tenant` becomes a label of the series; empty: no such label. */
 void sf_service_graph_add(struct sf_service_graph *g, sf_str tenant,
                           const struct sf_graph_tally *tally, int64_t now_ns);
-/* Gives up on what waited too long, drops stale series, then writes the rest. */
+/* Expires halves that waited too long, drops stale series, then writes the rest. */
 void sf_service_graph_render(struct sf_service_graph *g, int64_t now_ns, struct sf_exposition *e);
 uint64_t sf_service_graph_memory_len(struct sf_service_graph *g);

@@ -1,4 +1,5 @@
-/* slack.h - which spans are too old, or too far in the future, to make metrics of now. */
+/* slack.h - decides which spans are too old, or too far in the future, to count in current
+ * metrics. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* span_metrics.c - calls, errors and durations per service and operation.
  *
- * Series live in one array of fixed-size rows with a table of places over it. A scrape copies all
- * of it under the lock (a megabyte at the cap, well under a millisecond) and writes the text from
- * the copy, so that ingest threads never wait for text. */
+ * Series are in one array of fixed-size rows with a hash table of their indexes. A scrape copies
+ * all of it under the lock (at most a megabyte, well under a millisecond) and writes the text from
+ * the copy, so that ingest threads never wait for formatting. */
 #include "meter/span_metrics.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@ static uint64_t varint_len(uint64_t v)
     return v < 128 ? 1 : (uint64_t)(64 - __builtin_clzll(v) + 6) / 7;
 }
 
-/* tag (one byte, or two from field 16 on), length, content */
+/* length of a field: tag (one byte, or two from field 16 on), length, content */
 static uint64_t field_len(uint64_t len)
 {
     return 1 + varint_len(len) + len;
@@ -101,7 +101,7 @@ static uint64_t span_len(const struct sf_span *s)
 /* ---- the shared series ---- */
 
 struct series {
-    char *text; /* tenant, service, name, dimensions back to back; heap */
+    char *text; /* tenant, service, name, dimensions, concatenated; heap */
     uint32_t tenant_len, service_len, name_len, dims_len;
     uint8_t kind, status;
     uint64_t hash;
@@ -114,7 +114,8 @@ struct series {
 struct sf_span_metrics {
     struct sf_span_metrics_config config;
     char labels[SF_DIMENSIONS][SF_DIMENSION_LABEL_LEN]; /* of the dimensions */
-    struct sf_mutex mutex;                              /* guards what follows; takes nothing */
+    struct sf_mutex mutex;                              /* guards what follows; no other lock is
+                                                         * taken while it is held */
     struct series *list;
     struct sf_table at;
     uint32_t n;
@@ -242,7 +243,7 @@ bool sf_span_metrics_tally_add(const struct sf_span_metrics *m, const struct sf_
             t->n_outside_slack++;
             continue;
         }
-        if (s->resource != resource) { /* senders group by resource: mostly the same one */
+        if (s->resource != resource) { /* senders group spans by resource: usually the same one */
             resource = s->resource;
             service = span_metrics_cut(batch->resources[resource].service);
             service_hash = sf_key_str(service);
@@ -432,8 +433,8 @@ struct snapshot {
     uint64_t n_overflow, n_outside_slack, n_stale;
 };
 
-/* Copies everything. Memory is taken outside the lock, so it may be too little by the time the
- * lock is held again; then once more. */
+/* Copies everything. Memory is allocated outside the lock, so it may be too little when the lock is
+ * taken again; then it is tried again. */
 static bool span_metrics_take_snapshot(struct sf_span_metrics *m, int64_t now_ns,
                                        struct snapshot *out)
 {

@@ -1,10 +1,10 @@
-/* span_metrics.h - calls, errors and durations per service and operation, as spans go by, under
- * the names and labels existing dashboards ask for.
+/* span_metrics.h - calls, errors and durations per service and operation, from received spans,
+ * under the names and labels that existing dashboards use.
  *
- * Two steps, so that a batch the store refuses leaves no trace in the numbers: an ingest thread
- * first sums a batch into a tally of its own (no lock, memory from its arena), and once the store
- * has taken the batch adds the tally to the series all threads share. A batch has far fewer series
- * than spans, so the lock is held for moments. */
+ * There are two steps, so that a batch that the store refuses is not counted: an ingest thread
+ * first sums a batch into its own tally (no lock, memory from its arena), and once the store has
+ * accepted the batch adds the tally to the shared series. A batch has far fewer series than spans,
+ * so the lock is held only briefly. */
 #pragma once
 #include "base/arena.h"
 #include "base/table.h"
@@ -15,8 +15,8 @@ enum { SF_SPAN_METRIC_BUCKETS = 15 }; /* 0.002 * 2^i seconds, the last one open 
 
 struct sf_span_metrics_config { /* 0: the default of base/limits.h */
     uint32_t max_series;        /* further ones are counted as overflow */
-    int64_t stale_ns;           /* a series without spans for so long is dropped */
-    int64_t slack_ns;           /* spans that ended further from now are not counted */
+    int64_t stale_ns;           /* a series without spans for this time is dropped */
+    int64_t slack_ns;           /* spans whose end differs more from now are not counted */
     /* Attributes that become labels, of the resource or else of the span; at most
      * SF_DIMENSIONS, the rest is ignored. Borrowed as long as the metrics live. */
     const char *const *dimensions;
@@ -26,11 +26,11 @@ struct sf_span_metrics_config { /* 0: the default of base/limits.h */
 
 struct sf_span_metrics; /* the shared series */
 
-struct sf_span_tally_bucket { /* only those that were hit */
-    uint32_t next;            /* place + 1 of the row's next one; 0: last */
+struct sf_span_tally_bucket { /* only buckets with values */
+    uint32_t next;            /* index + 1 of the row's next bucket; 0: last */
     uint32_t n_spans;
     uint8_t bucket;
-    struct sf_exemplar exemplar; /* the last span that fell here */
+    struct sf_exemplar exemplar; /* the last span in this bucket */
 };
 
 struct sf_span_tally_row {
@@ -52,12 +52,12 @@ struct sf_span_tally {
 
 struct sf_span_metrics *sf_span_metrics_new(const struct sf_span_metrics_config *config);
 void sf_span_metrics_free(struct sf_span_metrics *m); /* NULL is fine */
-/* Sums `batch` in `req`; nothing shared is touched. False when the arena is full: nothing is
- * counted then. */
+/* Sums `batch` in `req`; does not use shared state. False when the arena is full: then nothing is
+ * counted. */
 bool sf_span_metrics_tally_make(const struct sf_span_metrics *m, const struct sf_span_batch *batch,
                                 int64_t now_ns, struct sf_arena *req, struct sf_span_tally *out);
-/* The same for the next piece of a request: adds to `tally`, zeroed before the first, which is of
- * no use after a failure. */
+/* The same for the next piece of a request: adds to `tally`, which is zeroed before the first and
+ * must not be used after a failure. */
 bool sf_span_metrics_tally_add(const struct sf_span_metrics *m, const struct sf_span_batch *batch,
                                int64_t now_ns, struct sf_arena *req, struct sf_span_tally *tally);
 /* `tenant` becomes a label of the series; empty: no such label. */

@@ -24,7 +24,7 @@ struct target {
 
 struct sf_target_info {
     uint32_t n_cap;
-    struct sf_mutex mutex; /* guards what follows; takes nothing */
+    struct sf_mutex mutex; /* guards what follows; no other lock is taken while it is held */
     struct target *list;
     uint32_t n;
     uint64_t n_over;
@@ -66,7 +66,7 @@ void sf_target_info_add_names(struct sf_buf *out, struct sf_attrs resource)
     if (space.type == SF_VALUE_STR && space.str.len) {
         sf_dimension_add(out, &space);
         if (sf_buf_ok(out))
-            out->p[out->len - 1] = '/'; /* in place of the zero byte */
+            out->p[out->len - 1] = '/'; /* replaces the zero byte */
     }
     sf_dimension_add(out, &name);
     sf_dimension_add(out, &instance);
@@ -94,8 +94,8 @@ static void target_info_add_label(struct sf_buf *out, const char *label)
     sf_buf_add_u8(out, 0);
 }
 
-/* Empty when there is nothing to tell beyond the names. Of two attributes that become one label the
- * first counts: a scraper refuses a sample with both. */
+/* Empty when there are no attributes besides the names. Of two attributes that become the same
+ * label the first is used, because a scraper refuses duplicate labels. */
 static void target_info_make_labels(struct sf_attrs resource, struct sf_buf *out)
 {
     static const char *const own[] = {"job", "instance", "tenant"};
@@ -198,7 +198,7 @@ static void target_info_drop_stale(struct sf_target_info *t, int64_t now_ns)
 static struct target *target_info_find(struct sf_target_info *t, sf_str tenant,
                                        const struct sf_target *x)
 {
-    for (uint32_t i = 0; i < t->n; i++) { /* few and rare: one per process, once per request */
+    for (uint32_t i = 0; i < t->n; i++) { /* a linear search: one per process, once per request */
         if (t->list[i].hash == x->hash && sf_str_eq(target_labels(&t->list[i]), x->labels) &&
             sf_str_eq(target_tenant(&t->list[i]), tenant))
             return &t->list[i];
@@ -245,13 +245,13 @@ static void render_target(const struct target *x, struct sf_exposition *e)
     sf_str rest = target_labels(x), name, val;
     while (n < MAX_LABELS + 2 && sf_str_split_next(&rest, '\0', &name) &&
            sf_str_split_next(&rest, '\0', &val))
-        labels[n++] = (struct sf_metric_label){name.p, val}; /* its zero byte ends it */
+        labels[n++] = (struct sf_metric_label){name.p, val}; /* terminated by its zero byte */
     if (x->tenant_len)
         labels[n++] = (struct sf_metric_label){"tenant", target_tenant(x)};
     sf_exposition_u64(e, labels, n, 1);
 }
 
-/* Written under the lock: the operator queried for these, and they are few. */
+/* Written under the lock: these metrics are optional, and there are few. */
 void sf_target_info_render(struct sf_target_info *t, int64_t now_ns, struct sf_exposition *e)
 {
     sf_exposition_family(e, "traces_target_info", SF_METRIC_GAUGE,

@@ -11,7 +11,7 @@
 
 struct sf_target {
     uint64_t hash;
-    sf_str labels; /* name and value by turns, each followed by a zero byte */
+    sf_str labels; /* names and values alternately, each followed by a zero byte */
     struct sf_target *next;
 };
 
@@ -25,12 +25,12 @@ struct sf_target_info;
 
 struct sf_target_info *sf_target_info_new(uint32_t max_targets); /* 0: SF_LIMIT_METER_TARGETS */
 void sf_target_info_free(struct sf_target_info *t);              /* NULL is fine */
-/* False when the arena is full: `tally` is of no use then. */
+/* False when the arena is full: then `tally` must not be used. */
 bool sf_target_info_tally_add(struct sf_target_tally *tally, const struct sf_span_batch *batch,
                               int64_t now_ns, struct sf_arena *req);
 void sf_target_info_add(struct sf_target_info *t, sf_str tenant,
                         const struct sf_target_tally *tally, int64_t now_ns);
-/* Drops what was not seen for 15 minutes, then writes the rest. */
+/* Drops resources not seen for 15 minutes, then writes the rest. */
 void sf_target_info_render(struct sf_target_info *t, int64_t now_ns, struct sf_exposition *e);
 
 /* The values of job ("namespace/name", or the name) and instance, each with a zero byte. */
