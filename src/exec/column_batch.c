@@ -41,7 +41,7 @@ void sf_column_batch_needs_add(struct sf_row_needs *n, const struct sf_query_att
             return;
     }
     if (n->n_names == SF_BATCH_KEYS)
-        n->sources |= SF_FROM_TREE; /* left to whole traces */
+        n->sources |= SF_FROM_TREE; /* too many keys: evaluated on whole traces instead */
     else
         n->names[n->n_names++] = a->name;
 }
@@ -126,7 +126,7 @@ static uint32_t column_batch_take_attrs(struct sf_column_batch *b, const struct 
     return n;
 }
 
-/* Rows mostly come in order. */
+/* Rows are mostly requested in order. */
 static sf_trace_id trace_of(struct sf_column_batch *b, uint32_t row)
 {
     const struct sf_span_columns *cols = b->cols;
@@ -165,7 +165,7 @@ void sf_column_batch_take(struct sf_column_batch *b, const struct sf_row_needs *
         b->span.status_msg = rows->status_msg.dict[rows->status_msg.code[row]];
     if (from & SF_FROM_DURATION)
         b->span.end_ns = rows->duration_ns[row];
-    if (from & SF_FROM_START) { /* one in a window: the sum does not wrap */
+    if (from & SF_FROM_START) { /* `start` is inside the window, so the sum does not overflow */
         b->span.start_ns = rows->start_ns[row];
         b->span.end_ns += rows->start_ns[row];
     }

@@ -1,6 +1,6 @@
 /* column_filter.c - compiles a TraceQL filter for columns. Parts of an AND are ordered by the cost
- * of what they read. Running a part fills a mask of rows: tables and dictionaries are judged once
- * per entry, numbers in plain loops, everything else by the evaluator row by row. */
+ * of what they read. Running a part fills a mask of rows: tables and dictionaries are evaluated
+ * once per entry, numbers in plain loops, everything else row by row with the evaluator. */
 #include "exec/column_filter.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "exec/profile_conds.h"
 #include "query/expr_fold.h"
 
-enum kind { /* in the order in which an AND asks */
+enum kind { /* in the order in which an AND evaluates its parts */
             ALWAYS,
             CONSTANT,
             KIND,
@@ -36,13 +36,13 @@ struct sf_column_filter {
     const struct sf_expr *expr;
     struct sf_row_needs needs;
     struct sf_arena *req;
-    /* attribute op literal: no need for the evaluator's detours */
+    /* attribute op literal: evaluated directly, without the evaluator */
     bool is_simple, is_mirrored;
     bool is_pattern; /* attribute =~ or !~ literal: likewise */
     struct sf_static literal;
     struct sf_column_filter **parts; /* AND, OR */
     uint32_t n_parts;
-    uint8_t *verdicts; /* RESOURCE, SCOPE: by place in the table */
+    uint8_t *verdicts; /* RESOURCE, SCOPE: by index in the table */
     uint32_t n_verdicts;
     uint64_t tables; /* whose */
 };
@@ -104,7 +104,7 @@ static void column_filter_insert(struct sf_column_filter *f, struct sf_column_fi
     f->parts[i] = part;
 }
 
-/* The parts of a chain of the same operator become parts of one filter. */
+/* Adds the operands of a chain of the same operator as parts of one filter. */
 static bool column_filter_add_parts(struct sf_column_filter *f, const struct sf_expr *e,
                                     enum sf_expr_op op)
 {
@@ -143,7 +143,7 @@ struct sf_column_filter *sf_column_filter_new(struct sf_eval *eval, const struct
 
 static bool column_filter_holds(struct sf_column_filter *f, struct sf_column_batch *b)
 {
-    /* Out of time nothing holds any more; the fault stays in the evaluator. */
+    /* After the deadline nothing matches; the evaluator has the error. */
     return sf_eval_goes_on(f->eval) && sf_eval_is_true(f->eval, f->expr, &b->view, 0);
 }
 
@@ -171,7 +171,7 @@ static uint8_t *new_verdicts(struct sf_column_batch *b, uint32_t n)
     return v;
 }
 
-/* Verdicts about resources and scopes stay while the tables do. */
+/* Cached results for resources and scopes are kept as long as the tables are the same. */
 static bool keep_verdicts(struct sf_column_filter *f, uint64_t tables, uint32_t n)
 {
     if (f->tables == tables)
@@ -335,7 +335,7 @@ static enum sf_err run_duration(struct sf_column_filter *f, struct sf_column_bat
 
 /* ---- attributes of spans ---- */
 
-/* Of numbers none of the three holds when one is not a number. */
+/* For NaN all three are false. */
 static inline bool is_so(enum sf_expr_op op, bool is_less, bool is_equal, bool is_greater)
 {
     switch (op) {
@@ -353,7 +353,7 @@ static bool column_filter_is_scalar(struct sf_value v)
     return v.type >= SF_VALUE_STR && v.type <= SF_VALUE_DOUBLE;
 }
 
-/* A span without the attribute, or with a hidden value, has that of its resource. */
+/* A span without a visible value of the attribute has that of its resource. */
 static bool any_holds(struct sf_column_filter *f, struct sf_column_batch *b, struct sf_value v,
                       uint32_t resource)
 {
@@ -372,7 +372,7 @@ static bool are_all(const struct sf_value_column *column, enum sf_value_type typ
     return column->n_vals && !others;
 }
 
-/* Numbers of one type and a literal that is one: no detour by way of statics. */
+/* Fast path for numbers of one type and a literal of that type. */
 static bool judge_numbers(const struct sf_column_filter *f, const struct sf_value_column *column,
                           uint8_t *verdicts)
 {
@@ -397,7 +397,7 @@ static bool judge_numbers(const struct sf_column_filter *f, const struct sf_valu
     return true;
 }
 
-/* Every value is evaluated, whichever rows have it: for conditions that are fast to evaluate. */
+/* Evaluates every value, even if no row has it: for conditions that are fast to evaluate. */
 static bool judge_values(struct sf_column_filter *f, struct sf_column_batch *b,
                          const struct sf_value_column *column, uint8_t *verdicts)
 {
@@ -412,7 +412,7 @@ static bool judge_values(struct sf_column_filter *f, struct sf_column_batch *b,
     return true;
 }
 
-/* Do the texts lie one behind the other? Mostly they do, as they were stored. */
+/* Are the texts contiguous in memory? They mostly are, as stored. */
 static bool are_joined(const struct sf_value_column *column)
 {
     for (uint32_t k = 0; k < column->n_vals; k++) {
@@ -423,8 +423,8 @@ static bool are_joined(const struct sf_value_column *column)
     return column->n_vals > 0;
 }
 
-/* Texts without the characters that the pattern needs are judged all at once, by searching for
- * these in the whole column. False: others are left. */
+/* Excludes texts without the characters that the pattern requires, by searching these in the whole
+ * column. False: some texts are left to evaluate. */
 static bool rule_out_texts(struct sf_column_filter *f, const struct sf_value_column *column,
                            uint8_t *verdicts)
 {
@@ -440,7 +440,8 @@ static bool rule_out_texts(struct sf_column_filter *f, const struct sf_value_col
     while ((at = memmem(at, (size_t)(end - at), needs.p, needs.len))) {
         while (vals[k].str.p + vals[k].str.len <= at)
             k++;
-        verdicts[k] = NOT_ASKED; /* the end of one and the beginning of the next may do this too */
+        /* Also if the match spans the end of one text and the start of the next. */
+        verdicts[k] = NOT_ASKED;
         at = vals[k].str.p + vals[k].str.len;
         n_left++;
         if (at == end)
@@ -473,7 +474,7 @@ static enum sf_err run_span(struct sf_column_filter *f, struct sf_column_batch *
     }
     if (f->is_pattern && rule_out_texts(f, &column, verdicts) && !is_any &&
         f->expr->op == SF_EXPR_MATCH) {
-        memset(mask, 0, rows->n_rows); /* nor does a missing value match */
+        memset(mask, 0, rows->n_rows); /* a missing value does not match either */
         return SF_OK;
     }
     for (uint32_t i = 0; i < rows->n_rows; i++) {
@@ -510,8 +511,8 @@ static enum sf_err run_rows(struct sf_column_filter *f, struct sf_column_batch *
     return err;
 }
 
-/* Samples may carry the id of any span below: it is enough that the trace has such a span, which is
- * known only for traces that are complete here. */
+/* Samples may carry the id of any descendant: it is enough that the trace has such a span, which is
+ * known only for traces that are completely in this granule. */
 static enum sf_err run_profile(struct sf_column_filter *f, struct sf_column_batch *b, uint8_t *mask,
                                struct sf_why *why)
 {
@@ -563,7 +564,7 @@ static enum sf_err run_or(struct sf_column_filter *f, struct sf_column_batch *b,
     enum sf_err err = SF_OK;
     if (!left || !one)
         return sf_no_room(why, "the query");
-    memcpy(left, mask, n); /* rows that no part has taken */
+    memcpy(left, mask, n); /* rows that no part has matched */
     for (uint32_t i = 0; !err && i < f->n_parts && memchr(left, 1, n); i++) {
         memcpy(one, left, n);
         err = column_filter_run(f->parts[i], b, one, why);

@@ -1,4 +1,4 @@
-/* dependencies.h - which service calls which, read off the parents of spans. */
+/* dependencies.h - which service calls which, from the parents of spans. */
 #pragma once
 #include "store/store.h"
 
@@ -15,7 +15,7 @@ struct sf_dependencies {
 };
 
 /* Spans that start in [from, to] below a span of another service; each is one call. In q->req;
- * `scratch` holds the trace in hand. */
+ * `scratch` holds the current trace. */
 enum sf_err sf_dependencies_get(struct sf_store *store, int64_t from_ns, int64_t to_ns,
                                 struct sf_query_ctx *q, struct sf_arena *scratch,
                                 struct sf_dependencies *out, struct sf_why *why);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEP_NS (INT64_C(3000000000) * 1000000000) /* one for all of time */
+#define STEP_NS (INT64_C(3000000000) * 1000000000) /* a single step for all of time */
 
 static bool erase_count_is_in_range(const struct sf_selector *w, uint64_t start_ns)
 {
@@ -106,7 +106,7 @@ static enum sf_err erase_count_profiles(struct sf_store *store, const struct sf_
         c->n_profiles += points.points[i].n_profiles;
         c->n_samples += points.points[i].n_samples;
     }
-    /* Profiles that reach over an edge of the range are counted, and may stay. */
+    /* Profiles that extend over an edge of the range are counted, but may not be erased. */
     c->is_exact = c->is_exact && q->is_exact &&
                   (c->n_profiles == 0 || (which->from_ns == 0 && which->to_ns == 0));
     return err;

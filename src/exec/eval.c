@@ -1,7 +1,7 @@
-/* eval.c - pipelines over one trace.
+/* eval.c - evaluates pipelines over one trace.
  *
- * A spanset is a byte per span of the trace (1: in it) while stages work on it; structural
- * operators are then one pass over the tree in each direction, whatever the trace looks like. */
+ * Stages process a spanset as one byte per span of the trace (1: in the set); so a structural
+ * operator is one pass over the tree in each direction, whatever the trace looks like. */
 #include "exec/eval.h"
 #include "base/list.h"
 
@@ -149,8 +149,8 @@ static enum sf_err filter(struct run *r, const struct sf_spanset *s, const struc
 static enum sf_err eval_spanset(struct run *r, const struct sf_spanset *s, const struct set *in,
                                 struct set *out);
 
-/* One side of an operator. A pipeline may leave several spansets: && and || take their spans
- * together, structural operators refuse. */
+/* One side of an operator. A pipeline may result in several spansets: && and || use the union of
+ * their spans, structural operators return an error. */
 static enum sf_err eval_side(struct run *r, const struct sf_spanset *s, const struct set *in,
                              bool is_structural, struct set *out)
 {
@@ -214,7 +214,7 @@ static bool eval_add_attr(const struct run *r, struct set *s, sf_str name, struc
     return true;
 }
 
-/* Grouping is by type and value: 5, 5.0 and "5" are three groups. */
+/* Groups are distinguished by type and value: 5, 5.0 and "5" are three groups. */
 static bool same_group(struct sf_static a, struct sf_static b)
 {
     if (a.type != b.type)
@@ -374,8 +374,8 @@ static enum sf_err eval_narrow(struct run *r, const struct sf_spanset *s, struct
     return SF_OK;
 }
 
-/* Parentheses around stages, with no operator beside them, change nothing. Each spanset goes
- * through alone and may come out as several. */
+/* Parentheses around stages, without an operator beside them, have no effect. Each spanset is
+ * processed separately and may result in several. */
 static enum sf_err nest(struct run *r, const struct sf_pipeline *p, struct sets *sets)
 {
     struct sets out = {0};
@@ -414,7 +414,7 @@ static enum sf_err run_pipeline(struct run *r, const struct sf_pipeline *p, stru
         case SF_STAGE_AGGREGATE: err = keep_where(r, st, sets); break;
         case SF_STAGE_BY: err = eval_group(r, st, sets); break;
         case SF_STAGE_COALESCE: err = coalesce(r, sets); break;
-        case SF_STAGE_SELECT: break; /* only tells what the answer shall show */
+        case SF_STAGE_SELECT: break; /* only selects what the answer shows */
         }
     }
     return err;
@@ -447,7 +447,7 @@ static bool eval_needs_tree(const struct sf_pipeline *p)
 static int compare_first(const void *a, const void *b)
 {
     const struct sf_spanset_result *x = a, *y = b;
-    return (x->spans[0] > y->spans[0]) - (x->spans[0] < y->spans[0]); /* no span is in two */
+    return (x->spans[0] > y->spans[0]) - (x->spans[0] < y->spans[0]); /* spansets are disjoint */
 }
 
 static enum sf_err hand_out(const struct run *r, const struct sets *sets, struct sf_spansets *out)

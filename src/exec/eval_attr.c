@@ -71,7 +71,7 @@ static struct sf_static nested_parent(const struct sf_trace_view *v, uint32_t sp
     return eval_attr_number(SF_TYPE_INT, parent == SF_VIEW_NONE ? -1 : (int64_t)v->left[parent]);
 }
 
-/* Frames have no value of their own, only comparisons; but a span has some or none. */
+/* Frames have no value and can only be compared; but a span may have some or none. */
 static struct sf_static profile_value(enum sf_intrinsic which, const struct sf_trace_view *v,
                                       uint32_t span)
 {
@@ -126,7 +126,7 @@ static bool eval_attr_is_scalar(enum sf_value_type t)
     return t == SF_VALUE_STR || t == SF_VALUE_BOOL || t == SF_VALUE_INT || t == SF_VALUE_DOUBLE;
 }
 
-/* An array of one scalar type is visible; a mixed one is as if missing. */
+/* An array of one scalar type is visible; a mixed one is treated as missing. */
 static bool is_visible_array(struct sf_value val)
 {
     struct sf_value_list list = sf_value_list_init(val);
@@ -165,7 +165,7 @@ static struct sf_value plain_value(const struct sf_query_attr *a, const struct s
     switch (a->scope) {
     case SF_SCOPE_ANY:
         val = sf_attrs_get(s->attrs, a->name);
-        if (is_visible(val)) /* what cannot be seen hides nothing */
+        if (is_visible(val)) /* an invisible value does not hide that of the resource */
             return val;
         return resource_value(&v->resources[s->resource], a->name);
     case SF_SCOPE_RESOURCE: return resource_value(&v->resources[s->resource], a->name);

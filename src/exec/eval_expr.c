@@ -1,9 +1,9 @@
-/* eval_expr.c - field expressions on one span.
+/* eval_expr.c - evaluates field expressions on one span.
  *
- * A comparison with an attribute that has many values (array elements, events, links) is true when
- * some value satisfies it; != and !~ on an array want all of them to. As a condition of its own
- * such an attribute is true when some value is. Arithmetic works on the first value. Recursion is
- * bounded by the parser's depth. */
+ * A comparison with an attribute that has many values (array elements, events, links) is true if
+ * some value satisfies it; for != and !~ on an array all must satisfy it. As a condition by itself
+ * such an attribute is true if some value is. Arithmetic uses the first value. Recursion is bounded
+ * by the parser's depth. */
 #include "exec/eval_expr.h"
 
 #include "base/heap.h"
@@ -53,7 +53,8 @@ struct one { /* one value of a side: a scalar, or an array of them */
     struct sf_static val;
 };
 
-/* Of an array some element must satisfy, for != and !~ all of them. Two arrays never compare. */
+/* Some element of an array must satisfy it, for != and !~ all of them. Two arrays are never
+ * comparable. */
 static bool pair_holds(struct sf_eval *e, const struct sf_expr *x, const struct one *l,
                        const struct one *r)
 {
@@ -72,8 +73,8 @@ static bool pair_holds(struct sf_eval *e, const struct sf_expr *x, const struct 
     return wants_all;
 }
 
-/* A span's and a trace's own fields are there even when they are empty: the name, the parent of a
- * root, the root of a trace that has none. */
+/* Fields of a span and a trace exist even if they are empty: the name, the parent of a root, the
+ * root of a trace that has none. */
 static bool exists(struct sf_eval *e, const struct sf_expr *x, const struct sf_trace_view *v,
                    uint32_t span)
 {
@@ -98,7 +99,7 @@ static struct sf_static without_zeros(struct sf_static v)
     return v;
 }
 
-/* Steps through the values of one side of a comparison. */
+/* Iterates over the values of one side of a comparison. */
 struct side {
     const struct sf_expr *expr;
     struct sf_eval_values values; /* of an attribute */
@@ -125,7 +126,7 @@ static bool next_value(struct side *s, struct sf_eval *e, const struct sf_trace_
     return true;
 }
 
-/* True when some value of the left side and some of the right satisfy it. */
+/* True if some pair of values of the left and the right side satisfies it. */
 static bool eval_expr_compare(struct sf_eval *e, const struct sf_expr *x,
                               const struct sf_trace_view *v, uint32_t span)
 {
@@ -206,13 +207,14 @@ bool sf_eval_expr_needs_tree(const struct sf_expr *x)
                  sf_eval_expr_needs_tree(x->left) || sf_eval_expr_needs_tree(x->right));
 }
 
-/* Conditions judged between two examines the clock, which costs as much as a few of them. */
+/* Number of conditions evaluated between two reads of the clock, which costs as much as a few of
+ * them. */
 enum { CONDITIONS_AT_ONCE = 8192 };
 
 static bool match_goes_on(void *arg)
 {
     struct sf_eval *e = arg;
-    e->n_spans = 0; /* it took long already */
+    e->n_spans = 0; /* check the clock now: it took long already */
     return sf_eval_goes_on(e);
 }
 

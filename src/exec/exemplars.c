@@ -7,8 +7,8 @@
 enum {
     PER_PIECE = 2,
     ALL_PER_PIECE = 16,
-    PART_LEAST = 8, /* of one granule, if its steps are few; */
-    PART_MOST = 64  /* or if they are many: each costs about as much memory as twenty cells */
+    PART_LEAST = 8, /* per granule, if it has few steps; */
+    PART_MOST = 64  /* or if it has many: each costs about as much memory as twenty cells */
 };
 
 void sf_exemplars_init(struct sf_exemplars *x)
@@ -49,8 +49,8 @@ static bool exemplars_describe(struct sf_exemplars *x, const struct sf_trace_vie
     return true;
 }
 
-/* Mostly that of the span before. Both factors are small: days in ns, and at most a hundred
- * pieces. */
+/* The piece of time of a start, which is mostly that of the previous span. The product does not
+ * overflow: days in ns times at most a hundred pieces. */
 static uint64_t exemplars_piece_of(struct sf_exemplars *x, uint64_t start_ns)
 {
     const struct sf_metrics_window *w = x->window;
@@ -107,7 +107,7 @@ bool sf_exemplars_may_keep(struct sf_exemplars *x, const struct sf_table_series 
     return false;
 }
 
-/* Counts one that has space; NULL: no memory. */
+/* Counts one more if it fits; NULL: no memory. */
 static struct sf_kept_exemplar *exemplars_add_one(struct sf_exemplars *x, struct sf_table_series *s,
                                                   uint64_t start_ns)
 {

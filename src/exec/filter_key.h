@@ -6,8 +6,7 @@
 
 enum {
     SF_FILTER_KEY_SEARCH = 0xff
-}; /* first byte of a search; a metrics query begins with its
-    * function */
+}; /* first byte for a search; that of a metrics query is its function */
 
 void sf_filter_key_attr(struct sf_buf *out, const struct sf_query_attr *a);
 /* Filters, and filters joined by ||. */

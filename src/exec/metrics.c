@@ -14,7 +14,7 @@ struct run {
     const struct sf_metrics_ask *ask;
     struct sf_query_ctx *q;
     struct sf_eval *eval;
-    struct sf_arena table; /* of the query being counted */
+    struct sf_arena table; /* for the current query */
     struct sf_metrics_progress progress;
     uint32_t n_exemplars;
     struct sf_metrics_result *result;
@@ -34,7 +34,7 @@ static void metrics_note(struct sf_metrics_result *r, sf_str text)
     r->is_cut = true;
 }
 
-/* Chains like a + b + c lean to the left; nesting to the right is bounded by the parser. */
+/* Chains like a + b + c nest to the left; nesting to the right is bounded by the parser. */
 static uint32_t count_queries(const struct sf_metrics *m)
 {
     uint32_t n = 0;
@@ -43,7 +43,7 @@ static uint32_t count_queries(const struct sf_metrics *m)
     return n + 1;
 }
 
-/* Only the word true is one; other values and types are as if the hint were not there. */
+/* Only the word true counts; other values and types are ignored. */
 static bool has_true_hint(const struct sf_query *q, sf_str name)
 {
     for (uint32_t i = 0; i < q->n_hints; i++) {
@@ -99,7 +99,7 @@ static enum sf_err exec_metrics_count(struct run *r, const struct sf_metrics *m,
     return SF_OK;
 }
 
-/* An ungrouped rate or count that met no span is zero as an operand, not missing: errors divided by
+/* An ungrouped rate or count without spans is zero as an operand, not missing: errors divided by
  * requests is 0 while nothing fails. */
 static void add_zeros(const struct sf_metrics *m, struct sf_metrics_set *set)
 {
@@ -144,8 +144,8 @@ static enum sf_err metrics_evaluate(struct run *r, const struct sf_metrics *m, b
 
 /* ---- what is left to do at the end ---- */
 
-/* Exemplars get their value and lose their place where there is no sample; of too many an even
- * share stays. */
+/* Sets the values of exemplars, and drops those without a sample; of too many an even selection is
+ * kept. */
 static void settle_exemplars(const struct run *r, struct sf_metrics_set *set)
 {
     uint64_t total = 0, at = 0, n_max = r->n_exemplars;
@@ -175,7 +175,7 @@ static void settle_exemplars(const struct run *r, struct sf_metrics_set *set)
     }
 }
 
-/* Too many samples: fewer series, so that the returned ones are complete. */
+/* Too many samples: drops series, so that the returned ones are complete. */
 static void cut_samples(struct run *r, struct sf_metrics_set *set)
 {
     uint32_t n_steps = r->ask->window.n_steps ? r->ask->window.n_steps : 1;

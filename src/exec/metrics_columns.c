@@ -1,8 +1,8 @@
-/* metrics_columns.c - metrics from columns. Rows are filtered by the compiled filters, then counted
- * in the series of their by() values; equal values share a number, so the series is looked up once
- * per combination. The result of a granule that can no longer change is cached as a partial. Starts
- * are not read of a granule that lies in one step, and nothing is when all of its rows count in one
- * series. */
+/* metrics_columns.c - computes metrics from columns. Rows are filtered by the compiled filters,
+ * then counted in the series of their by() values; equal values share a number, so the series is
+ * looked up once per combination. The result of a granule that can no longer change is cached as a
+ * partial. If a granule is within one step, its starts are not read; if all its rows count in one
+ * series, no column is read. */
 #include "exec/metrics_columns.h"
 
 #include <math.h>
@@ -18,13 +18,14 @@
 
 enum {
     MAX_FILTERS = 16,
-    MAX_DIMS = 2 * SF_METRICS_BY, /* a value without scope depends on span and resource */
-    MAX_DENSE = 1 << 16,          /* combinations of values that are numbered */
-    MAX_TALLY = 1 << 16,          /* and of those that are counted by number, with buckets */
+    /* A value without scope depends on span and resource: two dimensions. */
+    MAX_DIMS = 2 * SF_METRICS_BY,
+    MAX_DENSE = 1 << 16, /* most combinations of values that get a number */
+    MAX_TALLY = 1 << 16, /* most numbers, with buckets, that are counted in an array */
     BUCKETS = 65
 };
 
-struct dim { /* rows with equal numbers have equal values there */
+struct dim { /* rows with equal numbers have equal values in this dimension */
     const uint32_t *wide;
     const uint8_t *narrow; /* or this */
     uint32_t n;
@@ -33,29 +34,30 @@ struct dim { /* rows with equal numbers have equal values there */
 
 struct run {
     struct sf_metrics_count *c;
-    struct sf_column_filter *filters[MAX_FILTERS]; /* spans of a stage satisfy one of its filters */
-    uint32_t ends[MAX_FILTERS];                    /* of each stage */
+    /* A span of a stage must satisfy one of its filters. */
+    struct sf_column_filter *filters[MAX_FILTERS];
+    uint32_t ends[MAX_FILTERS]; /* end of each stage's filters */
     uint32_t n_filters, n_stages;
-    struct sf_row_needs by, attr, all; /* all: what exemplars show */
+    struct sf_row_needs by, attr, all; /* all: also what exemplars show */
     struct sf_column_batch batch;
     uint8_t *mask;
     struct dim dims[MAX_DIMS];
     uint32_t n_dims;
-    bool is_alone;                 /* nothing says which rows are equal */
+    bool is_alone;                 /* values have no numbers: look up each row separately */
     struct sf_table_series **memo; /* by number of the values, then bucket */
     uint64_t memo_cap, n_memo, tables;
     struct sf_metrics_tally tally;
     bool is_plain_count; /* all rows count in one series */
     uint32_t step;
-    uint64_t step_from, step_to; /* starts that lie in `step`: (from, to] */
+    uint64_t step_from, step_to; /* starts in (from, to] are in `step` */
     sf_trace_id last_exemplar;
-    /* Granules that stay as they are are counted by themselves: what comes out is kept. */
-    struct sf_buf question; /* empty: nothing is to be kept */
+    /* Granules that cannot change are counted separately, and their results cached. */
+    struct sf_buf question; /* key of the cache; empty: nothing is cached */
     struct sf_buf partial;
-    struct sf_metrics_count part; /* of the granule in hand */
+    struct sf_metrics_count part; /* of the current granule */
     struct sf_metrics_window part_window;
     struct sf_arena part_room;
-    bool is_outside; /* a row of the granule does not start where the granule says */
+    bool is_outside; /* a row of the granule starts outside the granule's time range */
     struct sf_why *why;
 };
 
@@ -149,7 +151,7 @@ static enum sf_err metrics_columns_prepare(struct run *r)
 
 /* ---- rows that count ---- */
 
-/* Takes out what none of the stage's filters wants. */
+/* Clears rows that none of the stage's filters matches. */
 static enum sf_err filter_stage(struct run *r, uint32_t first, uint32_t end)
 {
     struct sf_span_columns *cols = r->batch.cols;
@@ -194,7 +196,7 @@ static enum sf_err filter_rows(struct run *r, bool *out_any)
     return err;
 }
 
-/* The step of a start, which is mostly that of the row before. */
+/* The step of a start, which is mostly that of the previous row. */
 static bool metrics_columns_place(struct run *r, uint64_t start_ns)
 {
     const struct sf_metrics_window *w = r->c->window;
@@ -202,7 +204,7 @@ static bool metrics_columns_place(struct run *r, uint64_t start_ns)
         return true;
     if (!sf_metrics_window_place(w, start_ns, &r->step))
         return false;
-    /* The first moment of an instant query is left out here and so is queried for each time. */
+    /* The first instant of an instant query is not in this range, so it is looked up each time. */
     r->step_from = (uint64_t)w->from_ns + (uint64_t)r->step * (uint64_t)w->step_ns;
     r->step_to = r->step_from + (uint64_t)w->step_ns;
     return true;
@@ -273,8 +275,8 @@ static bool metrics_columns_has_buckets(const struct run *r)
     return r->c->query->metric.fn == SF_FN_QUANTILE || r->c->query->metric.fn == SF_FN_HISTOGRAM;
 }
 
-/* Series that were found stay found while the numbers mean the same: for a batch, or as long as
- * the resources stay when nothing else counts. */
+/* Cached series are valid as long as the numbers have the same meaning: for a batch, or as long as
+ * the resources are the same if only these count. */
 static void renew_memo(struct run *r)
 {
     uint64_t n = 1;
@@ -289,7 +291,7 @@ static void renew_memo(struct run *r)
         uint64_t cap = n > r->memo_cap * 2 ? n : r->memo_cap * 2;
         r->memo = sf_arena_raw(r->c->q->req, cap * sizeof(*r->memo), 16);
         r->memo_cap = r->memo ? cap : 0;
-        r->is_alone = !r->memo; /* slower, but it needs no space */
+        r->is_alone = !r->memo; /* slower, but without memory */
         r->tables = 0;
     }
     if (r->memo && (!is_by_table(&r->c->query->metric) || r->tables != r->batch.cols->tables))
@@ -341,7 +343,7 @@ static struct sf_static metrics_columns_measured(struct run *r, uint32_t row,
     return sf_eval_attr_one(a, &r->batch.view, 0, text);
 }
 
-/* False: this row counts nowhere. */
+/* False: this row is not counted. */
 static bool metrics_columns_measure(struct run *r, uint32_t row, double *out, uint8_t *out_bucket)
 {
     enum sf_metric_fn fn = r->c->query->metric.fn;
@@ -352,7 +354,7 @@ static bool metrics_columns_measure(struct run *r, uint32_t row, double *out, ui
            sf_metrics_count_measure(fn, metrics_columns_measured(r, row, text), out, out_bucket);
 }
 
-/* All that will be counted is in the series that is there. */
+/* Is there only one series, which counts everything? */
 static bool has_one_series(const struct sf_metrics_count *c)
 {
     const struct sf_metric *m = &c->query->metric;
@@ -420,7 +422,7 @@ static void add_tally(struct run *r, uint32_t step)
     t->n_order = 0;
 }
 
-/* By number, step after step: a series is looked up once for all of its rows in a step. */
+/* Counts by number, step by step: a series is looked up once for all of its rows in a step. */
 static void tally_rows(struct run *r, bool is_one_step)
 {
     const struct sf_span_rows *rows = &r->batch.cols->rows;
@@ -478,7 +480,7 @@ static enum sf_err keep_exemplars(struct run *r)
     return err;
 }
 
-/* Do all rows start in one step? It becomes the current one. */
+/* Do all rows start in one step? Then it becomes the current one. */
 static bool find_one_step(struct run *r, const struct sf_span_columns *cols)
 {
     const struct sf_metrics_window *w = r->c->window;
@@ -495,7 +497,8 @@ static bool find_one_step(struct run *r, const struct sf_span_columns *cols)
 static bool can_tally(struct run *r)
 {
     enum sf_metric_fn fn = r->c->query->metric.fn;
-    bool is_number = fn >= SF_FN_MIN && fn <= SF_FN_AVG; /* not a count of rows */
+    /* An aggregate of values, not a count of rows. */
+    bool is_number = fn >= SF_FN_MIN && fn <= SF_FN_AVG;
     return !is_number && !r->is_alone && r->n_memo <= MAX_TALLY &&
            sf_metrics_tally_room(&r->tally, (uint32_t)r->n_memo, r->c->q->req);
 }
@@ -551,7 +554,7 @@ static bool is_plain_count(const struct sf_metrics_count *c)
     return m->n_by == 0 && (m->fn == SF_FN_COUNT || m->fn == SF_FN_RATE);
 }
 
-/* *out_is_done false: count it as any other. */
+/* *out_is_done false: count the granule normally. */
 static void count_plainly(struct run *r, struct sf_span_columns *cols, bool *out_is_done)
 {
     struct sf_metrics_count *c = r->c;
@@ -570,7 +573,7 @@ static void count_plainly(struct run *r, struct sf_span_columns *cols, bool *out
     s = sf_metrics_count_series(c, &r->batch.view, 0, 0);
     if (s &&
         sf_exemplars_may_keep(&c->exemplars, s, (uint64_t)cols->min_ns, (uint64_t)cols->max_ns))
-        return; /* rows are to be seen */
+        return; /* the rows must be examined */
     *out_is_done = true;
     c->n_counted += n;
     cell = s ? sf_metrics_table_cell(&c->table, s, r->step) : NULL;
@@ -583,7 +586,7 @@ static void count_plainly(struct run *r, struct sf_span_columns *cols, bool *out
 
 /* ---- granules by themselves ---- */
 
-/* Series and steps that were found belong to another table now. */
+/* Cached series and steps belong to another table: clear them. */
 static void turn_to(struct run *r, struct sf_metrics_count *c)
 {
     r->c = c;
@@ -614,7 +617,7 @@ static bool may_keep_exemplars(struct sf_metrics_count *c, const struct sf_span_
            sf_exemplars_may_keep(&c->exemplars, only, (uint64_t)min_ns, (uint64_t)max_ns);
 }
 
-/* *out_is_done false: count it as any other. */
+/* *out_is_done false: count the granule normally. */
 static enum sf_err count_part(struct run *r, struct sf_span_columns *cols, bool *out_is_done)
 {
     struct sf_metrics_count *whole = r->c;
@@ -647,7 +650,7 @@ static enum sf_err count_part(struct run *r, struct sf_span_columns *cols, bool 
     if (r->partial.len <= SF_LIMIT_PARTIAL_LEN)
         cols->keep(cols, question, sf_buf_bytes(&r->partial));
     else
-        sf_buf_reset(&r->question); /* so will those of other granules */
+        sf_buf_reset(&r->question); /* the partials of other granules will be too large, too */
     *out_is_done = true;
     return SF_OK;
 }
@@ -670,7 +673,7 @@ static enum sf_err metrics_columns_walk(struct run *r, struct sf_column_cursor *
     while (!err && (cols = cursor->next(cursor))) {
         err = metrics_columns_count_granule(r, cols);
         if (err == SF_ERR_CORRUPT)
-            err = SF_OK; /* the store knows, and the answer will report it */
+            err = SF_OK; /* the store has noted it, and the answer reports it */
         c->n_traces += cols->n_traces;
         c->n_spans += cols->rows.n_rows;
         if (!err && c->err)
@@ -724,7 +727,7 @@ enum sf_err sf_metrics_columns_run(struct sf_metrics_count *c, struct sf_store *
                                         .exemplars = c->exemplars};
     memcpy(r->part.by_keys, c->by_keys, sizeof(c->by_keys));
     r->is_plain_count = is_plain_count(c);
-    if (!sf_eval_profiles(c->eval)) /* those change */
+    if (!sf_eval_profiles(c->eval)) /* profiles may still change */
         sf_metrics_partial_question(c, &r->question);
     if (!sf_buf_ok(&r->question))
         sf_buf_reset(&r->question);

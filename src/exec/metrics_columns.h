@@ -1,12 +1,13 @@
-/* metrics_columns.h - metrics straight from columns: of plain filters, by what a span itself says.
+/* metrics_columns.h - computes metrics directly from columns: for plain filters, grouped by fields
+ * of the span itself.
  *
- * No trace is put together: a row is counted in the series that the first row with the same values
- * of by() was counted in. */
+ * No trace is assembled: a row is counted in the series of the first row with the same by()
+ * values. */
 #pragma once
 #include "exec/metrics_count.h"
 #include "exec/pushdown.h"
 
-/* After the exemplars are prepared. */
+/* Call after the exemplars are initialized. */
 bool sf_metrics_columns_can(const struct sf_metrics_count *c, const struct sf_store *store);
 enum sf_err sf_metrics_columns_run(struct sf_metrics_count *c, struct sf_store *store,
                                    const struct sf_pushdown *down, struct sf_why *why);

@@ -1,8 +1,8 @@
-/* metrics_compare.c - compare(): how often each value of each attribute occurs in the spans that
- * were selected and in the rest.
+/* metrics_compare.c - compare(): how often each value of each attribute occurs in the selected
+ * spans and in the others.
  *
- * Two kinds of series in the table: totals, one per side and attribute, and below them their
- * values. */
+ * The table has two kinds of series: totals, one per side and attribute, and the values of each
+ * total. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
 #include "model/span_rows.h"
 #include "query/expr_text.h"
 
-enum { MAX_VALUES = 4096 }; /* of one attribute: ids would drive everything else out */
+enum { MAX_VALUES = 4096 }; /* most values per attribute: ids would use up all memory */
 enum { TOTAL = 'T', VALUE = 'V', BASELINE = 'b', SELECTION = 's' };
 
 uint32_t sf_metrics_compare_columns(void)
@@ -125,7 +125,7 @@ static void see_attrs(struct seen *x, enum sf_attr_scope scope, struct sf_attrs 
 {
     for (uint32_t i = 0; i < attrs.n; i++) {
         struct sf_query_attr a = {.scope = scope, .name = attrs.list[i].key};
-        bool is_last = true; /* of those with this key: the one that counts */
+        bool is_last = true; /* of several with this key, the last one counts */
         for (uint32_t k = i + 1; k < attrs.n && is_last; k++)
             is_last = !sf_str_eq(attrs.list[k].key, a.name);
         if (is_last)
@@ -169,7 +169,7 @@ void sf_metrics_compare_span(struct sf_metrics_count *c, const struct sf_trace_v
 
 /* ---- series ---- */
 
-/* Values below their total, the most frequent first; ties in the order of series. */
+/* Sorts values below their total, the most frequent first; ties in the order of series. */
 static int compare_places(const void *a, const void *b)
 {
     const struct sf_table_series *const *x = a, *const *y = b;
@@ -196,7 +196,7 @@ static bool metrics_compare_add_series(struct sf_metrics_count *c, struct sf_met
     return true;
 }
 
-/* The same attribute on the other side, which is earlier or later in the list. */
+/* Was the same attribute already listed for the other side? */
 static bool is_said_already(struct sf_table_series *const *list, uint32_t n,
                             const struct sf_table_series *s, uint32_t top_n)
 {

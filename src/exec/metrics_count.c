@@ -71,7 +71,7 @@ bool sf_metrics_count_measure(enum sf_metric_fn fn, struct sf_static val, double
     return true;
 }
 
-/* A sum of samples is right over many spans, and cut to fit each it would be too small. */
+/* Uses sampled sums, not those cut to the span: over many spans, cut sums would be too small. */
 static struct sf_static metrics_count_measured(const struct sf_metric *m,
                                                const struct sf_trace_view *v, uint32_t span,
                                                char text[SF_EVAL_TEXT_LEN])
@@ -131,7 +131,8 @@ struct sf_table_series *sf_metrics_count_series(struct sf_metrics_count *c,
         vals[i] = sf_eval_attr_one(&m->by[i], v, span, texts[i]);
         sf_metrics_count_key_add(&c->key, vals[i]);
     }
-    sf_buf_add_u8(&c->key, bucket); /* last, so that buckets of one group differ there only */
+    /* Last, so that the keys of buckets of one group differ only there. */
+    sf_buf_add_u8(&c->key, bucket);
     if (!sf_buf_ok(&c->key)) {
         c->err = c->key.err;
         return NULL;
@@ -144,7 +145,7 @@ struct sf_table_series *sf_metrics_count_series(struct sf_metrics_count *c,
     return s;
 }
 
-/* The value that sf_metrics_count_key_add wrote; a string stays in the key. */
+/* Reads a value that sf_metrics_count_key_add wrote; a string is borrowed from the key. */
 static struct sf_static value_of_key(sf_str *io_key)
 {
     struct sf_static v = {.type = (enum sf_static_type) * io_key->p};
@@ -280,7 +281,7 @@ static uint32_t metrics_count_columns_of(const struct sf_metrics_count *c)
     if (m->fn == SF_FN_COMPARE)
         columns |= sf_metrics_compare_columns();
     if (c->is_extrapolated)
-        columns |= SF_COL_REST; /* trace states */
+        columns |= SF_COL_REST; /* for the trace state */
     return columns;
 }
 
@@ -319,8 +320,9 @@ enum sf_err sf_metrics_count_run(struct sf_metrics_count *c, struct sf_store *st
                     c->query->metric.fn == SF_FN_COMPARE;
     if (err || down.is_never)
         return err;
-    /* The store looks where the window is; spans that count lie there, and each satisfies a filter
-     * of the first stage, which is what the judge requests. The conditions may be another's. */
+    /* The store scans the window; spans that count are in it, and each satisfies a filter of the
+     * first stage, which the judge checks. The conditions may be satisfied by another span of the
+     * trace. */
     if (!c->is_extrapolated && sf_metrics_columns_can(c, store))
         return sf_metrics_columns_run(c, store, &down, why);
     err = sf_trace_judge_init(&judge, c->eval, p, c->q->req, why);
@@ -333,7 +335,8 @@ enum sf_err sf_metrics_count_run(struct sf_metrics_count *c, struct sf_store *st
     err = metrics_count_walk(c, &stream, has_tree, why);
     c->left_out = sf_trace_stream_note(&stream, c->q->req);
     if (!c->left_out.len && c->q->may_miss_far && judge.base.wants_parts)
-        c->left_out = SF_MISSES_FAR; /* other judges examine spans alone, which lie in the window */
+        /* Other judges examine single spans, which are in the window. */
+        c->left_out = SF_MISSES_FAR;
     stream.cursor->close(stream.cursor);
     c->n_traces = stream.n_traces;
     c->n_spans = stream.n_spans;
@@ -439,7 +442,7 @@ static double quantile(const struct sf_metrics_count *c, struct sf_table_series 
         total += sf_metrics_table_get(&c->table, group[i], step).n;
     if (!(total > 0))
         return 0;
-    rank = fmax(1, ceil(q * total - 1e-9 * total)); /* 0.07 * 100 is 7 */
+    rank = fmax(1, ceil(q * total - 1e-9 * total)); /* so that 0.07 * 100 is 7 */
     for (uint32_t i = 0; i < n; i++) {
         double in_bucket = sf_metrics_table_get(&c->table, group[i], step).n;
         double bound = bound_of(c, group[i]);
@@ -457,7 +460,7 @@ static double quantile(const struct sf_metrics_count *c, struct sf_table_series 
     return last_bound;
 }
 
-/* Each exemplar goes to the lowest quantile that is not below it. */
+/* Assigns each exemplar to the lowest quantile that is not below it. */
 static void share_exemplars(struct sf_metrics_count *c, struct sf_metrics_set *out, uint32_t first,
                             const struct sf_table_series *from)
 {

@@ -1,7 +1,7 @@
-/* metrics_partial.c - partial results of a metrics query. The query (the parts of the query that
- * decide what a granule contributes) is the cache key; a partial is the table of one granule as
- * bytes. Writing walks the pages of the table; adding reads them into the table of a query whose
- * steps may begin elsewhere. */
+/* metrics_partial.c - partial results of a metrics query. The cache key consists of the parts of
+ * the query that decide what a granule contributes; a partial is the table of one granule as bytes.
+ * Writing visits the pages of the table; adding reads them into the table of a query whose steps
+ * may begin elsewhere. */
 #include "exec/metrics_partial.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ static void add_str(struct sf_buf *out, sf_str s)
     sf_buf_add_str(out, s);
 }
 
-/* Functions that count alike have results alike: only what is made of them in the end differs. */
+/* Functions that count in the same way share results: they differ only in the final computation. */
 static enum sf_metric_fn counted_as(enum sf_metric_fn fn)
 {
     switch (fn) {
@@ -156,17 +156,17 @@ void sf_metrics_partial_write(const struct sf_metrics_count *part, struct sf_buf
 
 struct adding {
     struct sf_metrics_count *c;
-    struct sf_pb pb; /* only its cursor is used: there are no tags */
+    struct sf_pb pb; /* used as a cursor only: there are no tags */
     sf_str *keys;
-    struct sf_table_series **series; /* NULL: not met in the window so far */
+    struct sf_table_series **series; /* NULL: not found in the window so far */
     uint32_t n_series;
-    int64_t first; /* step 0 of the partial is this one of the window */
+    int64_t first; /* the step of the window that is step 0 of the partial */
 };
 
 static sf_str metrics_partial_take(struct adding *a, uint64_t len)
 {
     sf_str s = {(const char *)a->pb.at, (size_t)len};
-    SF_ASSERT(len <= (size_t)(a->pb.end - a->pb.at)); /* written by this process */
+    SF_ASSERT(len <= (size_t)(a->pb.end - a->pb.at)); /* trusted: written by this process */
     a->pb.at += len;
     return s;
 }

@@ -5,10 +5,10 @@
 
 #include "base/limits.h"
 
-enum { ROOM_SHARE = 8 }; /* each of the two rooms may take this part of the query's memory */
+enum { ROOM_SHARE = 8 }; /* each of the two arenas may take this fraction of the query's memory */
 
-/* Samples only ever grow in number where a series is what its spans say. Of topk() and compare()
- * a series may have to leave again, and arithmetic needs both of its sides. */
+/* Progress has samples only if a series depends on its spans alone. With topk() and compare() a
+ * series may have to be taken back, and arithmetic needs both of its sides. */
 static bool can_tell_samples(const struct sf_metrics_progress *p, const struct sf_metrics_count *c)
 {
     const struct sf_metrics *m = p->ask->query->metrics;
@@ -23,7 +23,7 @@ static bool make_rooms(struct sf_metrics_progress *p, size_t query_len)
     return p->has_rooms;
 }
 
-/* Only the labels' memory is shared with the set as it was, which is not needed any more. */
+/* Shares only the labels' memory with the set, which is not used any more. */
 static struct sf_metrics_set changed_of(const struct sf_metrics_set *now,
                                         const struct sf_metrics_set *before)
 {
@@ -68,7 +68,7 @@ static void tell_samples(struct sf_metrics_progress *p, struct sf_metrics_count 
     sf_metrics_count_finish(c, &now);
     sf_metrics_set_sort(&now);
     changed = changed_of(&now, &p->last);
-    /* What did not fit is sent at the end, not in parts. */
+    /* What does not fit is sent at the end only. */
     if (now.is_cut || changed.is_cut || now.n > SF_LIMIT_METRICS_SERIES) {
         p->ask->on_progress(p->ask->progress_arg, result);
         return;

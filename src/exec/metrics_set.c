@@ -1,6 +1,6 @@
-/* metrics_set.c - finished metric series: add, sort, drop empty ones; second stages (topk, bottomk,
- * comparison with a number) and arithmetic between two sets, which pairs series with equal labels
- * by a sorted key. */
+/* metrics_set.c - finished metric series: adds and sorts them, drops empty ones; second stages
+ * (topk, bottomk, comparison with a number) and arithmetic between two sets, which pairs series
+ * with equal labels by a sorted key. */
 #include "exec/metrics_set.h"
 
 #include <math.h>
@@ -65,7 +65,7 @@ void sf_metrics_set_drop_empty(struct sf_metrics_set *set)
     set->n = n;
 }
 
-/* NaN, which an attribute may be, comes after all numbers. */
+/* NaN, which an attribute may be, is sorted after all numbers. */
 static int metrics_set_compare_numbers(double a, double b)
 {
     if (isnan(a) || isnan(b))
@@ -209,7 +209,7 @@ static struct sf_attrs without_name(struct sf_arena *req, struct sf_attrs labels
     return (struct sf_attrs){list, n};
 }
 
-/* The labels but the name, in order, as bytes: equal sets have equal keys. */
+/* Writes all labels except the name, sorted, as bytes: equal sets have equal keys. */
 static void metrics_set_add_key(struct sf_buf *out, struct sf_attrs labels)
 {
     bool is_done[16] = {0};
@@ -297,7 +297,7 @@ static void forget_values(struct sf_metric_series *s)
         s->exemplars[i].value = NAN; /* the result is not a property of the span */
 }
 
-/* One series of two, with the labels and exemplars of `whole`, which is one of them. */
+/* Combines two series, with the labels and exemplars of `whole`, which is one of them. */
 static bool pair(enum sf_expr_op op, const struct sf_metric_series *l,
                  const struct sf_metric_series *r, const struct sf_metric_series *whole,
                  struct sf_metrics_set *out)
@@ -313,7 +313,7 @@ static bool pair(enum sf_expr_op op, const struct sf_metric_series *l,
     return true;
 }
 
-/* A side that is one series without labels goes with every series of the other. */
+/* If one side is a single series without labels, it is combined with every series of the other. */
 static bool combine_lone(enum sf_expr_op op, struct sf_metrics_set *l, struct sf_metrics_set *r,
                          bool is_left, struct sf_metrics_set *out)
 {
@@ -357,7 +357,7 @@ static double with_number(enum sf_expr_op op, const struct sf_metrics_set *l,
                         : metrics_set_apply(op, value, r->number);
 }
 
-/* Every sample of every series; labels stay, also the name. */
+/* Applies a number to every sample of every series; labels and name are unchanged. */
 static void combine_number(enum sf_expr_op op, struct sf_metrics_set *l, struct sf_metrics_set *r,
                            struct sf_metrics_set *out)
 {

@@ -1,6 +1,6 @@
-/* metrics_set.h - finished series, and what may still be done to them: second stages, arithmetic.
+/* metrics_set.h - finished series, second stages and arithmetic.
  *
- * Values that are not there are NaN; a series without any disappears. */
+ * Missing values are NaN; a series without values is dropped. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
@@ -12,22 +12,22 @@ struct sf_metrics_set {
     uint32_t n_steps;
     struct sf_metric_series *list;
     uint32_t n, cap;
-    bool is_number; /* of arithmetic: represents every series */
+    bool is_number; /* an operand of arithmetic that applies to every series */
     double number;
     bool is_cut; /* `req` was full: series are missing */
 };
 
-/* A new series with these labels and up to one more (key empty: none), all copied; no values yet.
- * NULL, and is_cut, when there is no space. */
+/* Adds a series with these labels and optionally one more (key empty: none), all copied; without
+ * values yet. NULL, with is_cut set, if there is no space. */
 struct sf_metric_series *sf_metrics_set_add(struct sf_metrics_set *set, struct sf_attrs labels,
                                             struct sf_attr more);
 void sf_metrics_set_drop_empty(struct sf_metrics_set *set);
-/* By number of labels, then label by label: name, value. */
+/* Sorts by number of labels, then label by label: name, value. */
 void sf_metrics_set_sort(struct sf_metrics_set *set);
 int sf_metrics_set_labels_compare(struct sf_attrs x, struct sf_attrs y);
 enum sf_err sf_metrics_set_second(struct sf_metrics_set *set, const struct sf_second *s,
                                   struct sf_why *why);
-/* Series are paired by their labels; `l` and `r` are used up. */
+/* Pairs series by their labels; `l` and `r` cannot be used afterwards. */
 enum sf_err sf_metrics_set_combine(enum sf_expr_op op, struct sf_metrics_set *l,
                                    struct sf_metrics_set *r, struct sf_metrics_set *out,
                                    struct sf_why *why);

@@ -1,8 +1,8 @@
-/* metrics_table.h - numbers by series and step, as they are counted.
+/* metrics_table.h - numbers by series and step, while they are counted.
  *
  * Series are identified by a key of bytes. Most series have values in few of the steps, so cells
- * come in short pages that exist only where something was counted. All of it lives in one arena;
- * when that is full the table reports it and counts no more new things. */
+ * are in short pages that exist only where something was counted. All memory is in one arena; when
+ * that is full, the table sets a flag and adds no more series or pages. */
 #pragma once
 #include "base/arena.h"
 #include "base/table.h"
@@ -10,7 +10,7 @@
 
 struct sf_metrics_cell {
     double value;
-    double n; /* how often it was counted into, by weight; 0: never */
+    double n; /* how often it was counted, weighted; 0: never */
 };
 
 struct sf_kept_exemplar {
@@ -21,12 +21,12 @@ struct sf_kept_exemplar {
 struct sf_table_series {
     sf_str key;
     uint32_t number;
-    struct sf_attrs labels; /* the caller's, who sees that it is new by has_labels */
+    struct sf_attrs labels; /* set by the caller; has_labels tells whether the series is new */
     bool has_labels;
-    uint32_t page_no; /* of the page in hand */
+    uint32_t page_no; /* of the page used last */
     struct sf_metrics_cell *page;
     double n;          /* sum of cells' n */
-    uint32_t n_values; /* compare: different values below this total */
+    uint32_t n_values; /* compare: number of distinct values of this total */
     struct sf_table_series *owner;
     struct sf_kept_exemplar *exemplars;
     uint8_t *exemplar_counts; /* per exemplar bucket of time */
@@ -39,7 +39,7 @@ struct sf_metrics_page {
     struct sf_metrics_cell *cells;
 };
 
-struct sf_metrics_table { /* zero it, set `req` */
+struct sf_metrics_table { /* zero-initialize it and set `req` */
     struct sf_arena *req;
     struct sf_table_series **series; /* in order of appearance */
     uint32_t n_series, cap_series;
@@ -52,14 +52,14 @@ struct sf_metrics_table { /* zero it, set `req` */
 
 /* The series with that key, or NULL. */
 struct sf_table_series *sf_metrics_table_find(const struct sf_metrics_table *t, sf_str key);
-/* The same, made when it is new; NULL when the table is full. */
+/* The same, created if it is new; NULL if the table is full. */
 struct sf_table_series *sf_metrics_table_series(struct sf_metrics_table *t, sf_str key);
 struct sf_metrics_cell *sf_metrics_table_cell(struct sf_metrics_table *t, struct sf_table_series *s,
                                               uint32_t step);
-/* All series in a list of the caller's own, which it may sort: the table finds them by their place.
- * NULL: no space in `req`. */
+/* All series in a list that the caller may sort: the table uses its own. NULL: no space in
+ * `req`. */
 struct sf_table_series **sf_metrics_table_list(const struct sf_metrics_table *t,
                                                struct sf_arena *req);
-/* What was counted; a zeroed cell when nothing was. */
+/* The counted cell; a zeroed one if nothing was counted. */
 struct sf_metrics_cell sf_metrics_table_get(const struct sf_metrics_table *t,
                                             const struct sf_table_series *s, uint32_t step);

@@ -1,17 +1,17 @@
-/* metrics_tally.h - how many rows of a batch have each number, and the first row of each.
+/* metrics_tally.h - counts the rows of a batch by number, with the first row of each number.
  *
- * Numbers are small: they represent combinations of values that rows are grouped by. */
+ * Numbers are small: they stand for combinations of values by which rows are grouped. */
 #pragma once
 #include "base/arena.h"
 
 struct sf_metrics_tally {
-    uint32_t *counts; /* by number; 0 between batches */
-    uint32_t *rows;   /* the first row, where the count is not 0 */
+    uint32_t *counts; /* by number; all 0 between batches */
+    uint32_t *rows;   /* by number: the first row, if the count is not 0 */
     uint32_t *order;  /* numbers in order of appearance */
     uint32_t n_order, cap;
 };
 
-/* Room for numbers below n, for batches to come; false: none. */
+/* Reserves space for numbers below n; false: no space. */
 static inline bool sf_metrics_tally_room(struct sf_metrics_tally *t, uint32_t n,
                                          struct sf_arena *req)
 {

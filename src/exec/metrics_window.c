@@ -61,7 +61,7 @@ enum sf_err sf_metrics_window_range(int64_t from_ns, int64_t to_ns, int64_t step
     len_ns = to_ns - from_ns;
     if (step_ns == 0)
         step_ns = sf_metrics_window_default_step(len_ns);
-    /* A longer step than any range would only make the edges wrap. */
+    /* A step longer than any range would only let the edges overflow. */
     if (step_ns <= 0 || step_ns > SF_LIMIT_METRICS_RANGE_S * SF_NS_PER_S)
         return sf_fail(why, SF_ERR_INPUT, "step must be between 1ns and %dh0m0s",
                        SF_LIMIT_METRICS_RANGE_S / 3600);

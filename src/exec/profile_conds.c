@@ -1,4 +1,8 @@
-/* profile_conds.c - the samples behind a query's conditions on profiles, by span. */
+/* profile_conds.c - evaluates a query's conditions on profiles: sums samples by span.
+ *
+ * For each condition a table from span id to sum is loaded from the store (sf_profile_conds_load).
+ * For each trace, the sums of its spans are then looked up and added up over the descendants in the
+ * same process, limited to the span's duration (sf_profile_conds_apply). */
 #include "exec/profile_conds.h"
 
 #include "base/account.h"
@@ -12,16 +16,16 @@
 #include "link/span_tree.h"
 #include "regex/regex.h"
 
-enum { MAX_TABLES = 16 }; /* each is a walk over the samples of the time requested */
+enum { MAX_TABLES = 16 }; /* each is a pass over the samples of the requested time */
 
-struct on { /* threads that samples are of */
+struct on { /* the threads of some samples */
     uint64_t thread;
-    uint32_t n; /* named, at most; of one it is `thread`; 0: it is not known */
+    uint32_t n; /* upper bound of their number; if 1, `thread` is set; 0: unknown */
 };
 
 struct table {
     enum sf_intrinsic what;
-    const struct sf_expr *frame; /* PROFILE_FRAME: the comparison; NULL: any frame at all */
+    const struct sf_expr *frame; /* PROFILE_FRAME: the comparison; NULL: any frame */
     struct cost {
         sf_span_id id;
         int64_t value;
@@ -45,7 +49,7 @@ struct load {
     int64_t from_ns, to_ns;
     struct sf_arena *scratch;
     struct sf_query_ctx *q;
-    struct sf_regex *regex; /* of the frame at hand; NULL: an equal name */
+    struct sf_regex *regex; /* of the current frame condition; NULL: an equal name */
     struct sf_regex_scratch *matching;
     const struct sf_expr *frame;
     bool has_too_many, has_given_up;
@@ -89,7 +93,7 @@ static void want_expr(struct load *l, const struct sf_expr *e)
     if (e->kind == SF_EXPR_BINARY && profile_conds_is_frame(e->left) &&
         !profile_conds_is_nil(e->right)) {
         want(l, SF_INTRINSIC_PROFILE_FRAME, e);
-        /* The absence of a frame is known only for samples with frames. */
+        /* Only samples with frames can prove the absence of a frame. */
         if (e->op == SF_EXPR_NE || e->op == SF_EXPR_NO_MATCH)
             want(l, SF_INTRINSIC_PROFILE_FRAME, NULL);
         return;
@@ -202,7 +206,7 @@ static bool profile_conds_is_asked(void *arg, sf_str function)
     return r == SF_REGEX_FOUND;
 }
 
-/* In the scratch, which is emptied by the next question. */
+/* In the scratch, which is reset by the next query. */
 static enum sf_err profile_conds_ask(struct load *l, sf_str type, const struct sf_frame_test *test,
                                      struct sf_span_costs *out, struct sf_why *why)
 {
@@ -245,7 +249,7 @@ static enum sf_err load_frames(struct load *l, struct table *t, struct sf_why *w
 /* ---- families ---- */
 
 struct family {
-    const char *word; /* as types are chosen by it */
+    const char *word; /* the word by which the type is chosen */
     bool is_bytes;
 };
 
@@ -258,7 +262,7 @@ static const struct family families[SF_INTRINSICS] = {
     [SF_INTRINSIC_PROFILE_ALLOC] = {"alloc", true},
 };
 
-/* What one of the unit is in ns or bytes; 0: neither, and nothing that can be compared. */
+/* One unit in ns or bytes; 0: neither, and not comparable. */
 static int64_t profile_conds_scale_of(sf_str unit, bool is_bytes)
 {
     if (is_bytes)
@@ -270,13 +274,13 @@ static int64_t profile_conds_scale_of(sf_str unit, bool is_bytes)
                                                      : 0;
 }
 
-struct choice { /* of a service: the one type that represents the family */
+struct choice { /* for a service: the one type that represents the family */
     sf_str service;
     struct sf_profile_type type;
-    bool is_taken; /* its type has been requested */
+    bool is_taken; /* samples of its type were already read */
 };
 
-/* Series come sorted by service. */
+/* Series are sorted by service. */
 static enum sf_err profile_conds_choose(struct load *l, const struct family *f, struct choice **out,
                                         uint32_t *out_n, struct sf_why *why)
 {
@@ -314,7 +318,7 @@ static bool has_chosen(const struct choice *choices, uint32_t n, sf_str service,
     return false;
 }
 
-/* A service with two types of a family counts by one of them. */
+/* If a service has two types of a family, only one of them counts. */
 static enum sf_err load_family(struct load *l, struct table *t, struct sf_why *why)
 {
     const struct family *f = &families[t->what];
@@ -417,7 +421,7 @@ bool sf_profile_conds_is_needed(const struct sf_expr *e)
     if (!e || e->kind != SF_EXPR_BINARY || e->op > SF_EXPR_NO_MATCH || !profile_side(e))
         return false;
     has_nil = profile_conds_is_nil(e->left) || profile_conds_is_nil(e->right);
-    return !has_nil || e->op == SF_EXPR_NE; /* what is missing compares with nothing */
+    return !has_nil || e->op == SF_EXPR_NE; /* a missing value is only comparable with nil */
 }
 
 bool sf_profile_conds_has(const struct sf_profile_conds *c, const struct sf_expr *e, sf_span_id id)
@@ -431,15 +435,15 @@ bool sf_profile_conds_has(const struct sf_profile_conds *c, const struct sf_expr
 /* ---- a trace ---- */
 
 struct sum {
-    int64_t value; /* no more than the span lasted on each of its threads */
-    int64_t sent;  /* as it was sampled */
+    int64_t value; /* at most the span's duration on each of its threads */
+    int64_t sent;  /* as sampled, not limited */
     struct on on;
     bool has;
 };
 
 struct sf_trace_profiles {
     const struct sf_profile_conds *conds;
-    const struct sum *sums; /* by table and span; NULL: no span of the trace has any */
+    const struct sum *sums; /* by table and span; NULL: no span of the trace has samples */
     uint32_t n_spans;
 };
 
@@ -475,7 +479,7 @@ static enum sf_err build_tree(const struct apply *a, struct sf_span_tree *out, s
     return sf_span_tree_build(v->spans, origins, v->n_spans, a->req, out, why);
 }
 
-/* The nearest span above in the same process. */
+/* The nearest ancestor in the same process. */
 static uint32_t find_above(const struct sf_span_tree *t, uint32_t span)
 {
     uint32_t at = t->places[span].process == 0 ? SF_NOBODY : t->places[span].parent;
@@ -489,7 +493,7 @@ static void profile_conds_cut(const struct apply *a, struct sum *sum, uint32_t s
     sum->value = sf_span_cost_most(sum->value, sum->on.n, sf_span_duration_ns(&a->v->spans[span]));
 }
 
-/* From the leaves up: each gives all it has to the one above it, once. */
+/* From the leaves up: adds the sum of each span to that of its ancestor, once. */
 static bool profile_conds_sum_up(struct apply *a, const struct sf_span_tree *t)
 {
     uint32_t n = t->n_spans, n_order = 0;
@@ -505,7 +509,7 @@ static bool profile_conds_sum_up(struct apply *a, const struct sf_span_tree *t)
         uint32_t span = order[--n_order], above = find_above(t, span);
         for (uint32_t k = 0; k < a->conds->n; k++) {
             struct sum *from = &a->sums[(size_t)k * n + span];
-            profile_conds_cut(a, from, span); /* with all that is below it */
+            profile_conds_cut(a, from, span); /* limits the sum with all descendants */
             if (!from->has || above == SF_NOBODY)
                 continue;
             struct sum *to = &a->sums[(size_t)k * n + above];
@@ -540,7 +544,7 @@ enum sf_err sf_profile_conds_apply(const struct sf_profile_conds *c, struct sf_t
         for (uint32_t i = 0; i < v->n_spans; i++) {
             const struct sf_span *s = &v->spans[i];
             struct sum *sum = &a.sums[(size_t)k * v->n_spans + i];
-            /* Two spans may share an id; samples that carry it are the first one's. */
+            /* Two spans may share an id; samples that carry it count for the first one. */
             const struct cost *cost = sf_span_tree_find(&tree, s->trace_id, s->span_id) == i
                                           ? profile_conds_look_up(&c->tables[k], s->span_id)
                                           : NULL;
@@ -556,7 +560,7 @@ enum sf_err sf_profile_conds_apply(const struct sf_profile_conds *c, struct sf_t
     return SF_OK;
 }
 
-/* NULL: it has none. */
+/* NULL: no samples. */
 static const struct sum *profile_conds_sum_of(const struct sf_trace_profiles *p,
                                               const struct table *t, uint32_t span)
 {

@@ -1,4 +1,4 @@
-/* profile_types.c - which profile types some series have. */
+/* profile_types.c - lists the profile types of some series. */
 #include "exec/profile_types.h"
 
 enum sf_err sf_profile_types(const struct sf_prof_list *list, struct sf_arena *req,

@@ -27,7 +27,7 @@ static bool cond_op(enum sf_expr_op op, bool is_mirrored, enum sf_op *out)
     }
 }
 
-/* The store compares numbers across their types, as the language does. */
+/* The store compares numbers of different types like the language. */
 static bool literal_values(struct sf_static lit, struct sf_arena *req, const struct sf_value **out,
                            uint32_t *out_n)
 {
@@ -108,7 +108,7 @@ static void add_conjunction(struct list *l, const struct sf_expr *e)
     }
 }
 
-/* How much a condition is likely to rule out; ties go to the first. */
+/* How much a condition probably excludes; of equal ones the first is used. */
 static int pushdown_weight(const struct sf_cond *c)
 {
     if (c->op != SF_OP_EQ)
@@ -215,7 +215,7 @@ static struct sf_pushdown pushdown_of_spanset(const struct sf_spanset *s, struct
         return either(l, r, req);
     return pushdown_value_of(&l) > pushdown_value_of(&r)
                ? l
-               : r; /* both must be there: the one that rules out more */
+               : r; /* both must exist: use the one that excludes more */
 }
 
 struct sf_pushdown sf_pushdown_make(const struct sf_pipeline *p, struct sf_arena *req)
@@ -238,7 +238,7 @@ uint32_t sf_pushdown_attr_columns(const struct sf_query_attr *a)
     case SF_INTRINSIC_LINK_SPAN_ID: return SF_COL_LINKS;
     case SF_INTRINSIC_SCOPE_NAME:
     case SF_INTRINSIC_SCOPE_VERSION: return SF_COL_SCOPE;
-    default: return 0; /* among those every search reads */
+    default: return 0; /* every search reads it anyway */
     }
     switch (a->scope) {
     case SF_SCOPE_ANY:
@@ -270,7 +270,7 @@ static uint32_t spanset_columns(const struct sf_spanset *s)
 
 uint32_t sf_pushdown_columns(const struct sf_pipeline *p)
 {
-    /* Tree, times, status, names and services are in every answer. */
+    /* Every answer needs tree, times, status, names and services. */
     uint32_t columns = SF_COL_PARENT | SF_COL_TIMES | SF_COL_KIND | SF_COL_NAME | SF_COL_RESOURCE;
     for (uint32_t i = 0; i < p->n_stages; i++) {
         const struct sf_stage *s = &p->stages[i];

@@ -1,14 +1,15 @@
-/* pushdown.h - what a trace must have for a query to be able to match it, in the store's words.
+/* pushdown.h - conditions that a trace must satisfy for a query to match it, in the form of the
+ * store.
  *
- * A necessary condition, never a sufficient one: whatever is not certain is left out, and the
- * evaluator judges what comes back. */
+ * They are necessary, never sufficient: everything uncertain is left out, and the evaluator decides
+ * about the returned traces. */
 #pragma once
 #include "base/arena.h"
 #include "query/ast.h"
 
 struct sf_pushdown {
     const struct sf_cond
-        *conds; /* is_all: some one span satisfies all; else: some span satisfies one */
+        *conds; /* is_all: one span satisfies all; otherwise: some span satisfies one */
     size_t n;   /* 0: any trace may match */
     bool is_all;
     bool is_never; /* { false }: nothing can match */

@@ -1,10 +1,10 @@
-/* ran_on.c - where a span ran: its process. */
+/* ran_on.c - the process in which a span ran. */
 #include "exec/ran_on.h"
 
 #include "model/process.h"
 
-/* Known to the writing side as hash of service and key. A guessed key identifies no process: the
- * span then counts for its service, as do samples without a process. */
+/* Identified as when profiles are stored, by the hash of service and key. A guessed key identifies
+ * no process: the span then counts for its service, as do samples without a process. */
 uint64_t *sf_ran_on_processes(const struct sf_resource *resources, uint32_t n, struct sf_arena *tmp,
                               bool *is_guess)
 {

@@ -6,7 +6,7 @@
 
 enum { THRESHOLD_DIGITS = 14, MAX_POWER = 62 };
 
-/* The value of `key` in "k:v;k:v"; empty when it is not there. */
+/* The value of `key` in "k:v;k:v"; empty if it is missing. */
 static sf_str sampling_find_value(sf_str member, sf_str key)
 {
     sf_str part;
@@ -30,7 +30,8 @@ static double weight_of_threshold(sf_str digits)
             return 1;
         threshold = threshold << 4 | (uint64_t)digit;
     }
-    return (double)all / (double)(all - threshold); /* 14 digits are always less than all */
+    /* A threshold of 14 digits is always less than `all`. */
+    return (double)all / (double)(all - threshold);
 }
 
 double sf_sampling_weight(sf_str trace_state)

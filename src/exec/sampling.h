@@ -1,10 +1,10 @@
-/* sampling.h - how many spans one kept span represents, as its sender says in the trace state.
+/* sampling.h - how many spans one kept span represents, according to its trace state.
  *
- * OpenTelemetry's samplers leave "ot=th:c" there: spans whose random part lies below the threshold
- * (hexadecimal, up to 14 digits, what is missing on the right is zero) were not kept. Older ones
- * leave "ot=p:3", one of 2^3. */
+ * OpenTelemetry's samplers write "ot=th:c": spans whose random part is below the threshold
+ * (hexadecimal, up to 14 digits, padded with zeros on the right) were not kept. Older ones write
+ * "ot=p:3": one of 2^3. */
 #pragma once
 #include "base/str.h"
 
-/* At least 1; 1 when it says nothing, or nothing that can be understood. */
+/* At least 1; 1 if there is no valid value. */
 double sf_sampling_weight(sf_str trace_state);

@@ -1,6 +1,6 @@
-/* search.c - a search over the store. Traces come from the store newest first; each is judged whole
- * by the evaluator, or by the store's columns where the query allows it, and added to the result
- * until the limit, the deadline or the end. Counting works on columns alone. */
+/* search.c - runs a search over the store. Traces come from the store newest first; each is
+ * evaluated as a whole, or by the store's columns if the query allows it, and added to the result
+ * until the limit, the deadline or the end. Counting uses columns only. */
 #include "exec/search.h"
 
 #include <stdlib.h>
@@ -25,12 +25,12 @@ struct run {
     const struct sf_search *search;
     const struct sf_pipeline *pipeline;
     struct sf_query_ctx *q;
-    struct sf_touched shown; /* attributes that spans of the answer carry */
+    struct sf_touched shown; /* attributes that spans of the answer show */
     bool has_name;           /* and their name */
     struct sf_eval *eval;
     struct sf_found_trace *traces;
     uint32_t n, cap;
-    uint64_t n_matched; /* given away instead */
+    uint64_t n_matched; /* passed to on_match instead */
     struct sf_store *store;
     const struct sf_span_query *query;
     const struct sf_span_judge *judge;
@@ -50,7 +50,7 @@ static bool has_own_place(enum sf_intrinsic i)
     case SF_INTRINSIC_ROOT_SERVICE:
     case SF_INTRINSIC_TRACE_ID:
     case SF_INTRINSIC_SPAN_ID:
-    case SF_INTRINSIC_PROFILE_FRAME: return true; /* too many to show: the span's profile does */
+    case SF_INTRINSIC_PROFILE_FRAME: return true; /* too many to show: see the span's profile */
     default: return false;
     }
 }
@@ -78,7 +78,7 @@ static bool search_add_attr(struct run *r, struct sf_attr *list, uint32_t *n,
     if (!sf_eval_attr_values_next(&values, a, v, span))
         return true;
     if (values.is_array) {
-        /* The list's content is what is left of it before its first step. */
+        /* Before the first step, the iterator covers the whole list. */
         sf_str content = {(const char *)values.array.at,
                           (size_t)(values.array.end - values.array.at)};
         list[*n].val = (struct sf_value){.type = SF_VALUE_ARRAY};
@@ -156,7 +156,8 @@ static bool count_services(struct run *r, const struct sf_trace_view *v, struct 
             list[n] = (struct sf_found_service){0};
             if (!sf_arena_copy(r->q->req, name, &list[n].name))
                 return false;
-            /* Names were put behind the list, so growing it copies: short lists, rarely. */
+            /* Names are allocated after the list, so growing it copies it: lists are short, so this
+             * is rare. */
             n++;
         }
         list[at].n_spans++;
@@ -259,8 +260,8 @@ static uint64_t last_end_ns(const struct sf_span_columns *c, uint32_t trace)
     return end_ns;
 }
 
-/* By the columns, where a span that ends before it starts ends with its start: the trace itself has
- * the last word. */
+/* Decides by columns, in which a span that ends before it starts ends at its start; the assembled
+ * trace decides finally. */
 static bool may_be_wanted(const struct sf_search *s, const struct sf_span_columns *c,
                           uint32_t trace)
 {
@@ -268,8 +269,8 @@ static bool may_be_wanted(const struct sf_search *s, const struct sf_span_column
     return search_is_wanted(s, start_ns) && search_is_in_range(s, start_ns, last_end_ns(c, trace));
 }
 
-/* Traces that are not needed are neither filtered nor assembled. When a trace begins and ends is
- * certain only where all of it lies here. */
+/* Traces that are not needed are neither filtered nor assembled. Start and end of a trace are
+ * certain only if it is completely in this granule. */
 static enum sf_err judge_wanted(void *arg, struct sf_span_columns *c, uint8_t *hits,
                                 struct sf_why *why)
 {
@@ -291,7 +292,7 @@ struct counting {
     struct sf_trace_count out;
 };
 
-/* Takes note of what matches, and wants none of it. */
+/* Counts what matches, and rejects it, so that nothing is assembled. */
 static enum sf_err judge_count(void *arg, struct sf_span_columns *c, uint8_t *hits,
                                struct sf_why *why)
 {
@@ -315,7 +316,7 @@ static enum sf_err judge_count(void *arg, struct sf_span_columns *c, uint8_t *hi
     return err;
 }
 
-/* A examine columns: no trace is put together but those that lie in several places. */
+/* Counts by columns: only traces that are in several runs are assembled. */
 static enum sf_err search_count(const struct run *r, struct sf_trace_count *out)
 {
     struct counting n = {.run = r, .out = {.from_ns = UINT64_MAX, .is_close = r->is_judge_exact}};
@@ -402,7 +403,8 @@ static enum sf_err search_walk(struct run *r, struct sf_trace_stream *stream,
     return err;
 }
 
-/* The store wants what it is requested and the time on one span; of a trace they may lie on two. */
+/* The store requires the time range and the conditions on the same span; in a trace they may be on
+ * two, so the range is extended. */
 static int64_t earlier(int64_t ns)
 {
     return ns > SF_LIMIT_SEARCH_SLACK_S * SF_NS_PER_S ? ns - SF_LIMIT_SEARCH_SLACK_S * SF_NS_PER_S
@@ -416,8 +418,8 @@ static int64_t later(int64_t ns)
                : INT64_MAX;
 }
 
-/* Of a trace that reaches into the range no single span may lie there: without a judge the store
- * would ask for one. */
+/* A trace may overlap the range without a single span in it; without a judge the store would
+ * require one. */
 static enum sf_err search_take_any(void *arg, struct sf_span_columns *c, uint8_t *hits,
                                    struct sf_why *why)
 {
@@ -478,11 +480,11 @@ static enum sf_err search_scan(struct run *r, struct sf_store *store, struct sf_
     if (!err)
         err = look_through(r, &stream, out);
     r->judge = NULL;
-    r->query = NULL; /* they end here */
+    r->query = NULL; /* invalid after the return */
     return err;
 }
 
-/* Before the spans: what their samples say. */
+/* Loads the conditions on profiles, before spans are read. */
 static enum sf_err load_profiles(struct run *r, struct sf_store *store)
 {
     const struct sf_search *s = r->search;
@@ -495,11 +497,11 @@ static enum sf_err load_profiles(struct run *r, struct sf_store *store)
     return err;
 }
 
-/* The spans that a metrics query counts. NULL: there are two queries, each with its own. */
+/* The pipeline of a metrics query. NULL: there are two queries, each with its own. */
 static const struct sf_pipeline *counted_by(const struct sf_metrics *m)
 {
     if (m->kind != SF_METRICS_BINARY)
-        return m->pipeline; /* NULL of a number */
+        return m->pipeline; /* NULL if it is a number */
     if (m->left->kind == SF_METRICS_NUMBER)
         return counted_by(m->right);
     return m->right->kind == SF_METRICS_NUMBER ? counted_by(m->left) : NULL;

@@ -1,12 +1,12 @@
-/* services.h - what ran in a range of time: calls, errors, quantiles per service and operation. */
+/* services.h - calls, errors and quantiles per service and operation in a time range. */
 #pragma once
 #include "model/answer/services.h"
 #include "store/store.h"
 
-/* The duration that the share `q` of all spans do not exceed; inside a bucket durations are taken
- * to be spread evenly on the logarithmic scale, one alone to lie in its middle. So it is wrong by
- * less than a fifth, where all are equal; of one in its bucket by less than a tenth. 0 when there
- * are none. */
+/* The duration that the share `q` of all spans does not exceed. Within a bucket durations are
+ * assumed to be evenly distributed on the logarithmic scale; a single one is assumed in its middle.
+ * The error is below a fifth if all durations are equal, and below a tenth for a single one in its
+ * bucket. 0 if there are none. */
 uint64_t sf_services_sketch_quantile(const uint64_t buckets[SF_SKETCH_BUCKETS], double q);
 
 /* Sums rows (sorted by service and name) into `req`. `service` not empty: that one only. LIMIT. */

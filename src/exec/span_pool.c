@@ -59,7 +59,7 @@ static bool span_pool_place_scope(struct sf_span_pool *p, const struct sf_scope 
 
 /* ---- texts ---- */
 
-/* A cache and no table: one text per place, and a text that is not in its place is copied. */
+/* A cache, not a table: one text per slot, and a text that is not in its slot is copied. */
 
 static bool span_pool_copy_text(struct sf_span_pool *p, sf_str in, sf_str *out)
 {
@@ -95,7 +95,7 @@ static bool span_pool_copy_value(struct sf_span_pool *p, struct sf_value *v)
 
 /* ---- spans ---- */
 
-/* What thread and process it ran on, what that cost, which profile is its own. */
+/* Is the attribute about thread, process, resource use or profile of the span? */
 static bool is_about_running(sf_str key)
 {
     return sf_str_starts(key, SF_STR("thread.")) || sf_str_starts(key, SF_STR("profile.")) ||

@@ -1,5 +1,5 @@
-/* static_value.h - a TraceQL value as answers carry it: numbers, strings and booleans as they are,
- * the rest as text (error, server, 1.5s, nil). */
+/* static_value.h - converts a TraceQL value for answers: numbers, strings and booleans unchanged,
+ * others as text (error, server, 1.5s, nil). */
 #pragma once
 #include "base/arena.h"
 #include "query/ast.h"

@@ -7,7 +7,7 @@
 
 enum { FIRST = 128 };
 
-/* The place of a value, or SF_TAG_SET_MAX; `lookup` is then where a new one is kept. */
+/* The index of a value, or SF_TAG_SET_MAX; then `lookup` is the slot for a new one. */
 static uint32_t tag_set_find(const struct sf_tag_set *s, enum sf_tag_type type, sf_str text,
                              struct sf_table_lookup *lookup)
 {
@@ -61,7 +61,7 @@ static int by_count(const void *a, const void *b)
     return tag_set_by_text(a, b);
 }
 
-/* Sorting moves what the table points at: a sorted set takes no more values. */
+/* Sorting invalidates the table's indexes: no values can be added to a sorted set. */
 void sf_tag_set_sort(struct sf_tag_set *s)
 {
     if (s->n)

@@ -1,6 +1,6 @@
-/* tags.c - attribute names and values for autocompletion. Three ways, cheapest first: operation
- * counts of blocks, the blocks' tables of keys and values, and, for a filter the store cannot judge
- * exactly, evaluating the spans that may match. */
+/* tags.c - attribute names and values for autocompletion, in one of three ways, cheapest first:
+ * operation counts of blocks, the blocks' tables of keys and values, or, for a filter that the
+ * store cannot evaluate exactly, evaluating the spans that may match. */
 #include "exec/tags.h"
 
 #include "exec/eval.h"
@@ -17,11 +17,11 @@ struct run {
     struct sf_store *store;
     const struct sf_tags *tags;
     const struct sf_expr *filter;     /* NULL: every span */
-    const struct sf_query_attr *attr; /* of values; NULL: names */
+    const struct sf_query_attr *attr; /* list values of this attribute; NULL: list names */
     struct sf_query_ctx *q;
-    struct sf_tag_set sets[SF_SCOPES];       /* names by scope; values in the first */
-    bool wants[SF_SCOPES];                   /* names of these */
-    const struct sf_profile_conds *profiles; /* what the filter says of them; NULL: nothing */
+    struct sf_tag_set sets[SF_SCOPES];       /* names by scope; values in the first one */
+    bool wants[SF_SCOPES];                   /* scopes whose names are requested */
+    const struct sf_profile_conds *profiles; /* conditions of the filter on profiles; NULL: none */
     struct sf_buf text;
     bool is_late, is_damaged; /* a block could not be read */
     sf_str left_out;
@@ -50,7 +50,7 @@ static void add_static(struct run *r, struct sf_static v, uint64_t n)
     sf_tag_set_add(&r->sets[0], types[v.type], sf_buf_str(&r->text), n);
 }
 
-/* Lists count with each of their elements. */
+/* A list counts with each of its elements. */
 static void tags_add_value(struct run *r, struct sf_value v, uint64_t n)
 {
     struct sf_value_list list;
@@ -66,7 +66,8 @@ static void tags_add_value(struct run *r, struct sf_value v, uint64_t n)
 
 /* ---- from what the store knows ---- */
 
-/* Conditions the store judges as the language does: nothing is left for the evaluator. */
+/* Does the store evaluate the conditions exactly like the language, so that no further evaluation
+ * is needed? */
 static bool is_exact(const struct sf_expr *e)
 {
     const struct sf_query_attr *a;
@@ -88,7 +89,8 @@ static bool is_exact(const struct sf_expr *e)
     }
 }
 
-/* Of values only as many as are given; of names none is so frequent that it may hide another. */
+/* For values, as many as are returned; for names, all, since frequent names must not hide
+ * others. */
 static uint32_t enough_of(const struct run *r)
 {
     return r->attr && r->tags->limit <= SF_TAG_SET_MAX ? (uint32_t)r->tags->limit : 0;
@@ -136,7 +138,7 @@ static enum sf_err ask_scopes(struct run *r, const struct sf_pushdown *down)
     enum sf_err err = SF_OK;
     if (r->attr && r->attr->scope != SF_SCOPE_ANY)
         return ask_store(r, r->attr->scope, down);
-    if (r->attr) { /* .x is searched for in both */
+    if (r->attr) { /* .x is searched in both */
         err = ask_store(r, SF_SCOPE_SPAN, down);
         return err ? err : ask_store(r, SF_SCOPE_RESOURCE, down);
     }
@@ -266,7 +268,7 @@ static enum sf_err tags_scan(struct run *r, const struct sf_pushdown *down)
     return err;
 }
 
-/* Names of operations are counted per block: no span has to be read. */
+/* Counts of operations are stored per block: no span has to be read. */
 static enum sf_err ask_operations(struct run *r)
 {
     struct sf_operation_rows rows = {0};
@@ -381,7 +383,7 @@ enum sf_err sf_tags_names(struct sf_store *store, const struct sf_tags *tags,
         return err;
     for (enum sf_attr_scope s = SF_SCOPE_RESOURCE; s < SF_SCOPES; s++) {
         struct sf_tag_set *set = &r.sets[s];
-        sf_tag_set_sort(set); /* what a limit cuts is the rarest */
+        sf_tag_set_sort(set); /* so that a limit drops the rarest */
         is_whole = sf_tag_set_cut(set, tags->limit, &room) && !set->is_full && is_whole;
         sf_tag_set_sort_by_text(set);
         if (set->n)

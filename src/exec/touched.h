@@ -1,10 +1,11 @@
-/* touched.h - which attributes a query mentions: what its answers carry along. */
+/* touched.h - the attributes that a query mentions, which its answers show. */
 #pragma once
 #include "query/ast.h"
 
 enum { SF_TOUCHED_MAX = 64 };
 
-struct sf_touched { /* zero it; each attribute once, those above the maximum are left out */
+/* Zero-initialize it; distinct attributes, those beyond the maximum are left out. */
+struct sf_touched {
     struct sf_query_attr attrs[SF_TOUCHED_MAX];
     uint32_t n;
 };

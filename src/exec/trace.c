@@ -1,8 +1,8 @@
-/* trace.c - the spans of one trace, put together.
+/* trace.c - assembles the spans of one trace.
  *
- * Three steps over the spans in place, each with tables in what is left of the arena: one copy of
- * each (span id, kind), ids of their own for server spans that share their client's, and the order
- * by resource, scope and time. */
+ * Three steps over the spans in place, each with tables in the remaining memory of the arena: one
+ * copy of each (span id, kind), new ids for server spans that share their client's, and sorting by
+ * resource, scope and time. */
 #include "exec/trace.h"
 
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static bool merge_duplicates(struct sf_span *spans, uint32_t *n_spans, struct sf
 struct repair {
     struct sf_span *spans;
     uint32_t n_spans;
-    struct sf_table at; /* by span id: as many of one id as there are kinds */
+    struct sf_table at; /* by span id: at most as many of one id as there are kinds */
 };
 
 static struct sf_span *trace_find_kind(struct repair *r, sf_span_id id, uint8_t kind)
@@ -71,7 +71,7 @@ static bool trace_is_taken(struct repair *r, sf_span_id id)
     return false;
 }
 
-/* The same trace gives the same fresh ids at every read, so that a link to such a span stays. */
+/* The new ids of a trace are the same at every read, so that links to such spans stay valid. */
 static sf_span_id fresh_id(struct repair *r, sf_span_id shared)
 {
     sf_span_id id = sf_hash_mix(shared, SF_KIND_SERVER);
@@ -104,7 +104,7 @@ static bool repair_shared_ids(struct sf_span *spans, uint32_t n_spans, struct sf
     }
     if (!*out_n_repaired)
         return true;
-    for (uint32_t i = 0; i < n_spans; i++) { /* children first: ids still show shared spans */
+    for (uint32_t i = 0; i < n_spans; i++) { /* children first, while shared ids are unchanged */
         struct sf_span *server = trace_find_kind(&r, spans[i].parent_id, SF_KIND_SERVER);
         struct sf_span *client = trace_find_kind(&r, spans[i].parent_id, SF_KIND_CLIENT);
         if (!server || !client || server == &spans[i] || client == &spans[i])
@@ -155,7 +155,7 @@ static int trace_by_time(const void *a, const void *b)
     return order ? order : by_group_and_start(a, b);
 }
 
-/* Puts every span where its key stands, round after round of those that change places. */
+/* Moves every span to the position of its key, cycle by cycle of the permutation. */
 static void move_to_keys(struct sf_span *spans, struct sort_key *keys, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {

@@ -58,7 +58,7 @@ static struct judge_node *trace_judge_of_spanset(struct maker *m, const struct s
     return left && right ? new_node(m, s->op == SF_SPANSET_OR, left, right) : NULL;
 }
 
-/* Every further stage only narrows what the first one found. */
+/* Further stages only restrict the result of the first one. */
 static struct judge_node *of_pipeline(struct maker *m, const struct sf_pipeline *p)
 {
     if (p->n_stages == 0 || p->stages[0].kind != SF_STAGE_SPANSET)
@@ -71,7 +71,7 @@ static struct judge_node *of_pipeline(struct maker *m, const struct sf_pipeline 
 struct judging {
     struct sf_column_batch batch;
     struct sf_span_columns *cols;
-    bool is_loose; /* any side will do */
+    bool is_loose; /* one side is enough */
     struct sf_why *why;
 };
 
@@ -103,7 +103,7 @@ static void mark_traces(const struct sf_span_columns *c, const uint8_t *mask, ui
     }
 }
 
-/* Takes the traces that cannot match out of `traces`. */
+/* Clears traces in `traces` that cannot match. */
 static enum sf_err judge_node_of(struct judging *l, const struct judge_node *n, uint8_t *traces)
 {
     struct sf_span_columns *c = l->cols;
@@ -137,7 +137,7 @@ static enum sf_err judge_node_of(struct judging *l, const struct judge_node *n, 
     return err;
 }
 
-/* Traces that lie here alone are queried for all they need, the others for any of it. */
+/* Traces that are only in this granule must satisfy all sides, others any. */
 static enum sf_err judge_both(struct judging *l, const struct judge_node *root, uint8_t *traces)
 {
     struct sf_span_columns *c = l->cols;
@@ -196,8 +196,8 @@ static enum sf_err exec_trace_judge(void *arg, struct sf_span_columns *c, uint8_
     return c->is_parted ? judge_both(&l, j->root, hits) : judge_node_of(&l, j->root, hits);
 }
 
-/* Filters alone, and filters joined by ||, depend on nothing but the rows of a granule. Samples may
- * arrive later, and so may other rows of the trace. */
+/* Filters, and filters joined by ||, depend only on the rows of a granule, so their results can be
+ * cached. With other queries, samples or other rows of the trace may arrive later. */
 static enum sf_err trace_judge_write_question(struct sf_trace_judge *j, const struct sf_pipeline *p,
                                               struct sf_why *why)
 {

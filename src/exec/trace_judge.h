@@ -1,9 +1,10 @@
-/* trace_judge.h - which traces of a granule can a pipeline match? Asked of columns, before any
- * trace is put together.
+/* trace_judge.h - which traces of a granule can a pipeline match? Decided from columns, before any
+ * trace is assembled.
  *
- * A spanset operator needs both its sides (a negated one its right, || one of them) in the same
- * trace, each side some span its filter takes. That a trace has both is necessary, not enough; of
- * one that may lie in several places it cannot be asked, so there any side will do. */
+ * A spanset operator needs both its sides (a negated one its right side, || one of them) in the
+ * same trace; each side needs a span that its filter matches. That a trace has both is necessary,
+ * not sufficient. For a trace that may be in several runs this cannot be decided, so one side is
+ * enough. */
 #pragma once
 #include "exec/eval.h"
 #include "model/span_columns.h"
@@ -12,11 +13,11 @@ struct sf_trace_judge {
     struct sf_eval *eval;
     struct sf_arena *req;
     struct judge_node *root; /* NULL: every trace may match */
-    bool is_exact;           /* of traces that lie in one place it is never wrong */
+    bool is_exact;           /* never wrong for traces that are in one granule only */
     struct sf_span_judge base;
 };
 
-/* Lives in `req`. `base` is what the store is given. NULL root when there are no conditions. */
+/* Allocated in `req`. `base` is what the store is given. NULL root if there are no conditions. */
 enum sf_err sf_trace_judge_init(struct sf_trace_judge *j, struct sf_eval *eval,
                                 const struct sf_pipeline *p, struct sf_arena *req,
                                 struct sf_why *why);

@@ -49,7 +49,7 @@ static void order(struct sf_span *spans, uint32_t n)
 
 /* ---- a trace that lies in one batch ---- */
 
-/* False: it is left out. */
+/* False: the trace is left out. */
 static bool view_rows(struct sf_trace_stream *s, uint32_t end, struct sf_trace_view *v)
 {
     uint32_t n = end - s->at;
@@ -75,7 +75,7 @@ static bool view_rows(struct sf_trace_stream *s, uint32_t end, struct sf_trace_v
 
 struct carry {
     struct sf_span_pool pool;
-    struct sf_span *spans; /* the last one first */
+    struct sf_span *spans; /* in reverse order */
     uint32_t n;
 };
 
@@ -92,7 +92,7 @@ static bool carry_rows(struct sf_trace_stream *s, struct carry *c, uint32_t end)
     return true;
 }
 
-/* False: it is left out, by the store or here; its rows are behind us all the same. */
+/* False: the trace is left out, by the store or here; its rows are skipped. */
 static bool carry_trace(struct sf_trace_stream *s, struct sf_trace_view *v)
 {
     struct carry c = {0};

@@ -13,7 +13,7 @@ void sf_trace_view_init(struct sf_trace_view *v)
             v->start_ns = s->start_ns;
         if (s->end_ns > v->end_ns)
             v->end_ns = s->end_ns;
-        if (s->start_ns > v->end_ns) /* a span that ends before it starts takes no time */
+        if (s->start_ns > v->end_ns) /* a span that ends before it starts has no duration */
             v->end_ns = s->start_ns;
         if (s->parent_id == 0 && v->root == SF_VIEW_NONE)
             v->root = i;
@@ -52,8 +52,8 @@ static uint32_t first_with(const struct by_id *ids, uint32_t n, sf_span_id id)
     return lo;
 }
 
-/* Of a client and a server that share an id: a server child belongs to the client, any other to
- * the server. */
+/* If a client and a server share an id: a server child belongs to the client, any other to the
+ * server. */
 static uint32_t trace_view_find_parent(const struct sf_trace_view *v, const struct by_id *ids,
                                        uint32_t child)
 {
@@ -80,10 +80,10 @@ static bool has_triple(const struct by_id *ids, uint32_t n)
 
 struct lists {
     uint32_t *parent, *order, *left, *right, *n_children;
-    uint32_t *first, *next; /* children as chains, in order of start */
+    uint32_t *first, *next; /* linked lists of children, sorted by start */
 };
 
-/* Depth first from each root; a chain that never reaches one is never entered. */
+/* Depth first from each root; spans that are not connected to a root are not visited. */
 static uint32_t trace_view_number(const struct sf_trace_view *v, struct lists *l, uint32_t *stack)
 {
     uint32_t n_order = 0, counter = 0;
@@ -135,7 +135,7 @@ enum sf_err sf_trace_view_link(struct sf_trace_view *v, struct sf_arena *req, st
         l.first[i] = SF_VIEW_NONE;
     }
     qsort(ids, n, sizeof(*ids), compare_id);
-    for (uint32_t i = n; i > 0; i--) { /* backwards, so that chains come out in order of start */
+    for (uint32_t i = n; i > 0; i--) { /* backwards, so that the lists are sorted by start */
         uint32_t child = i - 1;
         uint32_t parent = v->spans[child].parent_id ? trace_view_find_parent(v, ids, child)
                                                     : SF_VIEW_NONE;

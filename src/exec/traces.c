@@ -1,18 +1,18 @@
-/* traces.c - traces read one after the other through one cursor of the store. */
+/* traces.c - reads traces one after the other through one cursor of the store. */
 #include "exec/traces.h"
 
 #include "exec/span_pool.h"
 
 struct gather {
     struct sf_span_pool pool;
-    size_t stop_len;       /* of the arena, less what each span needs further on */
-    struct sf_span *spans; /* the last one first */
+    /* Stop reading at this use of the arena; reduced by what each span needs later. */
+    size_t stop_len;
+    struct sf_span *spans; /* in reverse order */
     uint32_t n_spans;
 };
 
-/* What is done with a span when all are there, in bytes of the same arena: putting the trace
- * together (tables, keys to sort), and for those who queried for bare spans the work of the link,
- * which also needs some for each resource. */
+/* Memory that each span needs later, in bytes of the same arena: for assembling the trace (tables,
+ * sort keys) and, for bare spans, for the link, which also needs some for each resource. */
 enum { ASSEMBLE_LEN = 80, LINK_LEN = 360, RESOURCE_LEN = 400, SPARE_LEN = 1 << 20 };
 
 static bool traces_add_rows(struct gather *g, const struct sf_span_rows *rows)
@@ -64,7 +64,7 @@ void sf_traces_done(struct sf_traces *t)
     close_cursor(t);
 }
 
-/* The cursor's next rows if they are of this trace. */
+/* Are the cursor's next rows of this trace? */
 static bool next_rows(struct sf_traces *t, sf_trace_id id)
 {
     if (!t->has_rows)
@@ -72,7 +72,7 @@ static bool next_rows(struct sf_traces *t, sf_trace_id id)
     return t->has_rows && sf_trace_id_eq(t->rows.trace_id[0], id);
 }
 
-/* Reads rows into `g` until all are there or they do not fit (*out_is_partial). */
+/* Reads rows into `g` until all are read or they do not fit (*out_is_partial). */
 static enum sf_err traces_collect(struct sf_traces *t, struct gather *g, bool *out_is_partial,
                                   struct sf_why *why)
 {
@@ -88,16 +88,16 @@ static enum sf_err traces_collect(struct sf_traces *t, struct gather *g, bool *o
         is_partial = !traces_add_rows(g, &t->rows);
         t->has_rows = false;
     }
-    /* An error in a later trace is reported when that trace is requested; an error of no trace
+    /* An error in a later trace is reported when that trace is requested; an error without a trace
      * applies to all. */
     if (!is_partial && !t->has_rows && t->cursor->err &&
         (sf_trace_id_eq(t->cursor->failed, ask->id) || sf_trace_id_is_zero(t->cursor->failed))) {
         err = sf_fail(why, t->cursor->err, "%s", t->cursor->why.text);
-        /* A trace too large to be read whole is answered with what was read. */
+        /* A trace too large to be read completely is answered with what was read. */
         is_partial = t->cursor->err == SF_ERR_LIMIT && g->n_spans > 0;
         err = is_partial ? SF_OK : err;
     }
-    if (is_partial) /* whatever is left of it stays unread: the next trace gets a new cursor */
+    if (is_partial) /* the rest is not read: the next trace gets a new cursor */
         close_cursor(t);
     *out_is_partial = is_partial;
     return err;
@@ -113,7 +113,7 @@ enum sf_err sf_traces_next(struct sf_traces *t, struct sf_arena *req, struct sf_
     enum sf_err err = traces_collect(t, &g, &is_partial, why);
     if (err)
         return err;
-    traces_turn_round(g.spans, g.n_spans); /* of equal copies the one that came first stays */
+    traces_turn_round(g.spans, g.n_spans); /* so that of equal copies the first one is kept */
     err = sf_trace_assemble(g.spans, g.n_spans, g.pool.resources, g.pool.n_resources, g.pool.scopes,
                             g.pool.n_scopes, req, out, why);
     if (!err)
