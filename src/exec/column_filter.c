@@ -44,7 +44,7 @@ struct sf_column_filter {
     uint32_t n_parts;
     uint8_t *verdicts; /* RESOURCE, SCOPE: by index in the table */
     uint32_t n_verdicts;
-    uint64_t tables; /* whose */
+    uint64_t tables; /* for which the verdicts are */
 };
 
 /* ---- making ---- */

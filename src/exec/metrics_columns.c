@@ -27,7 +27,7 @@ enum {
 
 struct dim { /* rows with equal numbers have equal values in this dimension */
     const uint32_t *wide;
-    const uint8_t *narrow; /* or this */
+    const uint8_t *narrow; /* or NULL: `wide` is used */
     uint32_t n;
     uint32_t add; /* 1: SF_NONE becomes 0 */
 };

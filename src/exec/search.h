@@ -30,8 +30,8 @@ struct sf_search {
     enum sf_search_go (*on_match)(void *arg, const struct sf_trace_view *v,
                                   const struct sf_spansets *sets, struct sf_arena *tmp);
     void (*on_count)(void *arg, const struct sf_trace_count *count);
-    /* Is a trace that begins then needed? It may become false for a time, but never true again.
-     * NULL: always. */
+    /* Is a trace that begins at that time needed? The answer for a time may change from true to
+     * false, but not back. NULL: always. */
     bool (*is_wanted)(void *arg, uint64_t start_ns);
     void *match_arg;
     /* Called between traces. If it returns true, on_progress gets the rows found so far, which do

@@ -16,7 +16,7 @@ struct judge_node {
 
 struct maker {
     struct sf_trace_judge *j;
-    bool is_out; /* of memory */
+    bool is_out; /* memory ran out */
 };
 
 static struct judge_node *new_node(struct maker *m, bool is_or, struct judge_node *left,

@@ -36,7 +36,7 @@ struct side {
     uint32_t cap_costs;
     struct sf_cohort cohort;
     struct sf_cohort_when *when; /* of its spans */
-    struct length *lengths;      /* the same */
+    struct length *lengths;      /* durations of its spans */
     struct sf_set_fates fates;
     double weight; /* sum of their weights */
     struct sf_comparison_side view;

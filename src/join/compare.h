@@ -10,7 +10,7 @@
 
 struct sf_compare_want {
     sf_str left, right; /* queries; or, with `by`, values of that attribute */
-    sf_str query;       /* one, and */
+    sf_str query;       /* one query, split by: */
     double split;       /* e.g. 0.95: spans from this quantile of duration on are slow; or */
     bool is_by_error;   /* errors against the others; or */
     sf_str by;          /* an attribute as TraceQL writes it */

@@ -25,7 +25,7 @@
 
 enum { LOOKED_AT = 200, CLOCK_TRACES = 50, MAX_CALLERS = 32, MAX_CALLS = 4096 };
 #define WINDOW_NS  (5 * SF_NS_PER_MIN) /* time range in which samples are examined one by one */
-#define AROUND_NS  (600 * SF_NS_PER_S) /* a span */
+#define AROUND_NS  (600 * SF_NS_PER_S) /* margin around a span */
 #define CLOCK_TIME 0.5                 /* share of the remaining time for comparing clocks */
 
 struct caller {

@@ -16,7 +16,7 @@
 enum {
     MOST_GROUPS = 64, /* most groups of spans that are listed separately */
     CHILD_FUNCTIONS = 3
-}; /* of a part of a child */
+}; /* most functions listed for a part of a child */
 
 struct group {     /* spans with the same service and name in a part */
     uint32_t span; /* the one with the largest time */

@@ -60,7 +60,7 @@ static bool add_child(struct work *w, const struct sf_explain_part *part,
             !sf_arena_copy(w->q->req, s->service, &g->span.service))
             return false;
     }
-    if (s->duration_ns > g->longest_ns) { /* the example */
+    if (s->duration_ns > g->longest_ns) { /* keep it as the example */
         g->longest_ns = s->duration_ns;
         g->span.trace = s->trace;
         g->span.span = s->span;

@@ -12,7 +12,7 @@ struct sf_explain_mean {
     struct {
         double ns, squares, samples;
         bool is_estimate;
-        struct sf_explain_function *functions; /* sums */
+        struct sf_explain_function *functions; /* their values are sums */
         /* Functions kept; functions left out, of the span with most. */
         uint32_t n_functions, n_more;
     } parts[SF_PARTS];

@@ -85,7 +85,7 @@ static enum sf_err bound_functions(struct work *w, uint32_t part, const struct s
     double *own = sf_arena_new_n(w->want->scratch, found->n + 1u, sizeof(*own));
     if (!means || !own)
         return sf_no_room(why, "the query");
-    for (uint32_t i = 0; i <= w->l.b.n_costs; i++) { /* by span */
+    for (uint32_t i = 0; i <= w->l.b.n_costs; i++) { /* costs are sorted by span */
         const struct sf_set_breakdown_cost *c = i < w->l.b.n_costs ? &w->l.b.costs[i] : NULL;
         if (!c || c->span != last)
             for (uint32_t k = 0; k < found->n; k++) {

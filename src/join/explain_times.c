@@ -135,7 +135,7 @@ static bool explain_times_keep(struct sf_span_times *s, const struct sf_ledger *
     return true;
 }
 
-/* The same. */
+/* Stores the evidence for each part that has any. False: no space. */
 static bool explain_times_see(struct sf_explain_times *t, const struct sf_ledger *l,
                               struct sf_span_times *s)
 {

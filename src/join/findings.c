@@ -41,7 +41,7 @@ struct work {
     struct sf_growth_findings in_growth;
     struct sf_stuck_finding in_stuck;
     double n_requests;      /* number of requests that the values cover; 0: unknown */
-    unsigned said_left_out; /* by the note */
+    unsigned said_left_out; /* bits that the note already reports */
 };
 
 static enum sf_err findings_keep(struct work *w, const struct sf_tree *tree, sf_str of,

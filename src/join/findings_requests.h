@@ -20,7 +20,7 @@ struct sf_request_span {
 };
 
 struct sf_requests_findings {
-    struct sf_finding_list again; /* in code */
+    struct sf_finding_list again; /* repeated work in code */
     /* Loops of spans; `ids` has their parents (indexes are not used). */
     struct sf_finding_list loops;
     const struct sf_request_span *ids;

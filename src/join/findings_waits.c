@@ -28,7 +28,7 @@ struct work {
 static void count_requests(struct work *w)
 {
     uint64_t longest_ns = 0;
-    for (uint32_t i = 0; i < w->l.set.n; i++) { /* by trace */
+    for (uint32_t i = 0; i < w->l.set.n; i++) { /* spans are sorted by trace */
         const struct sf_set_span *s = &w->l.set.spans[i];
         bool is_last = i + 1 == w->l.set.n ||
                        !sf_trace_id_eq(s->trace, w->l.set.spans[i + 1].trace);

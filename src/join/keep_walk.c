@@ -23,7 +23,7 @@ enum {
     N_SWITCHES = 2
 };
 
-struct cost { /* of the samples of a span */
+struct cost { /* sums of the samples of a span */
     struct sf_keep_stray s;
     uint64_t n;
     int64_t start_ns;

@@ -16,7 +16,7 @@ struct sf_link_others {
     const sf_trace_id *not_traces; /* sorted: these are already loaded */
     uint32_t n_not_traces;
     int64_t from_ns, to_ns;
-    const struct sf_other_span *spans; /* answered */
+    const struct sf_other_span *spans; /* result */
     uint32_t n;
     bool has_processes; /* with is_by_service: they belong to another process, or to several */
     bool is_partial;    /* there were more than fit */

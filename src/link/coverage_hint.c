@@ -122,7 +122,7 @@ static const struct language languages[] = {
      {"OTEL_SERVICE_NAME=SERVICE@word", "OTEL_EXPORTER_OTLP_ENDPOINT=SERVER"}},
 };
 
-/* Of SF_MISSING_SPAN_IDS: a trap that only Go has. */
+/* For SF_MISSING_SPAN_IDS: a frequent mistake that only Go has. */
 static const char go_without_ids[] =
     "samples do not name spans: a span shows its share of what the process did meanwhile, an "
     "estimate. Labels of pprof.Do and TagWrapper hold while the function runs that is given to "
@@ -296,7 +296,7 @@ void sf_coverage_hint_fill(const char *line, sf_str service, sf_str server, stru
                 coverage_hint_add_name(out, kind, service);
             len = 8 + word_len;
         } else if (sf_str_starts(rest, SF_STR("SERVER")) && !(rest.len > 6 && rest.p[6] == '_')) {
-            sf_buf_add_str(out, server); /* PYROSCOPE_SERVER_ADDRESS is a word of its own */
+            sf_buf_add_str(out, server); /* but not in the word PYROSCOPE_SERVER_ADDRESS */
             len = 6;
         } else {
             sf_buf_add_u8(out, (uint8_t)rest.p[0]);

@@ -183,8 +183,8 @@ static void drift_remember(struct sf_drift *d, int64_t minute, double x)
         d->days[block % SF_DRIFT_BLOCKS] = code;
 }
 
-/* How high it was at that time of day on two of the days before, because a problem on one of them
- * is not usual. On one day if only one is known. */
+/* How high it was at that time of day: reached on at least two of the days before, so that a
+ * problem on one day does not count as usual. If only one day is known, on that day. */
 static double was_before(const struct sf_drift *d)
 {
     uint16_t highest = 0, second = 0;

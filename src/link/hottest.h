@@ -13,7 +13,7 @@ struct sf_hot {
     uint32_t line;
     int64_t value;               /* in the function itself, in the stacks' unit */
     int64_t all;                 /* of all the span's own samples */
-    uint64_t n_samples;          /* of those */
+    uint64_t n_samples;          /* number of these samples */
     double timed, timed_squares; /* of those with a time: sum of values, and of squared values */
     uint64_t n_estimated;        /* samples that may belong to it */
 };

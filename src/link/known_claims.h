@@ -8,7 +8,7 @@
 struct sf_known_claims {
     const bool *is_known; /* by claim */
     uint64_t n_samples;   /* certain ones; a sample that several spans share counts once */
-    uint64_t n_estimated; /* not */
+    uint64_t n_estimated; /* estimated ones */
     int64_t value, all;   /* of the certain claims; of all */
     uint32_t within; /* the lowest span for which, with its descendants, the estimates are certain,
                         too; SF_NOBODY: none */

@@ -23,7 +23,7 @@ struct sf_ledger_stacks_input {
 };
 
 struct sf_ledger_stacks {
-    struct sf_tree tree; /* nanoseconds; total: the ledger's figure */
+    struct sf_tree tree; /* in nanoseconds; its total is the figure of the part */
     uint64_t rest_ns;    /* of it without a stack */
 };
 

@@ -7,7 +7,7 @@
 #include "link/span_tree.h"
 
 struct sf_local_tree {
-    uint32_t root; /* span */
+    uint32_t root; /* index of its root span */
     uint64_t process;
     sf_trace_id trace_id;
     uint64_t start_ns, end_ns; /* time range of all its spans: children may outlive the root */

@@ -1,6 +1,7 @@
 #include "block/format/chunk.h"
 
-#define ZSTD_STATIC_LINKING_ONLY /* own allocator for the compressor, none for the decompressor */
+#define ZSTD_STATIC_LINKING_ONLY    /* for setting an allocator (compressor) and static contexts \
+                                       (decompressor) */
 #include <zstd.h>
 
 #include <stdatomic.h>
@@ -48,7 +49,7 @@ struct sf_chunk_desc sf_chunk_desc_decode(const uint8_t p[SF_CHUNK_DESC_LEN])
 static void *heap_new(void *arg, size_t size)
 {
     (void)arg;
-    return sf_heap_grow(NULL, size, 1); /* zstd clears what it needs clear */
+    return sf_heap_grow(NULL, size, 1); /* need not be zeroed */
 }
 
 static void heap_free(void *arg, void *p)

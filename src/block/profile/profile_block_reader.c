@@ -1,5 +1,9 @@
-/* profile_block_reader.c - opens a block of profiles, checks its header, tail and section table,
- * and finds and decompresses sections. */
+/* profile_block_reader.c - opens a block of profiles and reads its sections.
+ *
+ * Opening checks header, tail, the checksum of the section table, and that sections are within the
+ * file; then it reads the directory of services and the two lists DUP and SRC. Sections are found
+ * by (id, owner) with a binary search, read, checked against their checksum and decompressed into
+ * the caller's arena. profile_tables_decode.c and profile_samples.c decode their content. */
 #include "block/profile/profile_block_reader.h"
 
 #include "base/hash.h"
@@ -10,7 +14,7 @@
 #include "block/profile/profile_reader.h"
 
 enum { MAX_SECTION_LEN = 1 << 28, MAX_TABLE_LEN = 1 << 28 };
-#define TABLES_CAP ((size_t)1 << 30) /* address space; only what is used counts */
+#define TABLES_CAP ((size_t)1 << 30) /* reserved; only used pages count */
 
 enum sf_err sf_profile_block_reader_damaged(const struct sf_profile_block_reader *r, uint16_t id,
                                             struct sf_why *why)

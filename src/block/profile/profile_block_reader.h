@@ -101,7 +101,7 @@ enum sf_err sf_profile_tables_decode_places(const struct sf_profile_block_reader
  * meanwhile. It is the last allocation of its arena until the next one is held. */
 struct sf_profile_held { /* zeroed: nothing yet */
     sf_bytes raw;
-    size_t mark; /* where it begins in the arena */
+    size_t mark; /* position in the arena where it begins */
     uint32_t section;
     bool is_held;
 };

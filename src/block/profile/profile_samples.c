@@ -414,7 +414,7 @@ struct columns { /* columns to fill */
     bool is_empty; /* no row has a node that is requested */
 };
 
-/* From STX. */
+/* Reads the columns of STX. */
 static enum sf_err profile_samples_read_stacks(const struct sf_profile_block_reader *r,
                                                uint32_t service, uint32_t owner, uint32_t n,
                                                const bool *is_node, struct sf_arena tmp,

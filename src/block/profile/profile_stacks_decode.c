@@ -1,5 +1,10 @@
-/* profile_stacks_decode.c - decodes and checks the stacks and ids of a granule's rows: of all rows,
- * or only of those with certain stacks, summed by span. */
+/* profile_stacks_decode.c - decodes and checks STX of a granule: the stacks, series, values and ids
+ * of its detail rows.
+ *
+ * It is read in two ways. For all rows: node list, codes, series, values, then the ids as runs. For
+ * a search (sf_profile_stacks_decode_costs): the node list is compared with the requested nodes
+ * first, and most granules end there; otherwise matching rows are found by their codes, and their
+ * values are summed by owner (span and trace) while the runs are read. */
 #include "block/profile/profile_reader.h"
 
 /* Decodes steps of nodes into `nodes`, and marks requested ones in `is_code`; either may be

@@ -1,5 +1,10 @@
-/* profile_tables_decode.c - decodes and checks symbols, series, profiles and positions of one
- * service. */
+/* profile_tables_decode.c - decodes and checks the tables of one service in a profile block:
+ * symbols (SYM), series and processes (SER), threads (THR), profiles (PTS) and the positions of
+ * chunks, granules and index pieces (IDX).
+ *
+ * Each section is read whole and parsed with a cursor into lists in the caller's arena. Counts are
+ * compared with the remaining bytes before memory is allocated, and every index with the length of
+ * the list it refers to, so that later code need not check. */
 #include "base/time_unit.h"
 #include "block/format/cursor.h"
 #include "block/profile/profile_reader.h"

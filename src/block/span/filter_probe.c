@@ -75,7 +75,7 @@ static enum sf_err filter_probe_find_first(const struct sf_span_block_reader *r,
     uint64_t len = r->sections[section].raw_len;
     uint32_t n;
     enum sf_err err;
-    len = len < 8 ? 8 : len; /* which fails */
+    len = len < 8 ? 8 : len; /* too short: the read will fail */
     len = len < sizeof(page) ? len : sizeof(page);
     err = sf_span_block_reader_paged(r, section, 0, page, (size_t)len, scratch, why);
     if (err)
@@ -112,7 +112,7 @@ enum sf_err sf_filter_probe_groups(const struct sf_span_block_reader *r, uint16_
         else
             low = first + n;
     }
-    if (n_out == 0) /* it has none */
+    if (n_out == 0) /* the granule has no filter */
         out[n_out++] = (struct sf_filter_group){.first = granule, .n = 1};
     *out_n = n_out;
     return err;

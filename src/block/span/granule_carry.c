@@ -20,7 +20,8 @@
 
 enum {
     LARGE_LEN = 1 << 20, /* stored bytes from which it is large enough, however few rows it has */
-    FEW_TEXTS = SF_BLOCK_MAX_TOP + SF_BLOCK_MAX_TOP / 3, /* 3/4 of more are more than MAX_TOP */
+    /* Up to this many, they are counted with a dictionary. */
+    FEW_TEXTS = SF_BLOCK_MAX_TOP + SF_BLOCK_MAX_TOP / 3,
     COUNTERS = 1 << 16,
 };
 

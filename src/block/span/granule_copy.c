@@ -15,7 +15,8 @@ struct key_source { /* the values of one key, in the order of the items that hav
     uint32_t *codes; /* texts: value to the rowset's code, or SF_NONE; NULL: each is used once */
     uint32_t key;    /* of the rowset */
     uint32_t at;     /* index of the next item's value */
-    bool is_text;    /* a text; otherwise a number, or to be packed: */
+    bool is_text; /* values are texts; otherwise numbers, or, if is_packed, texts with type and name
+                   */
     bool is_packed;
     sf_str name;
 };
@@ -26,12 +27,12 @@ struct attr_source { /* attributes of rows, events or links */
     uint32_t *slots; /* the block's key to its index in `keys` */
     struct key_source *keys;
     uint32_t root;
-    uint32_t next; /* item */
+    uint32_t next; /* next item */
 };
 
 struct text_source {
     struct sf_str_column column;
-    uint32_t *codes; /* by entry, or SF_NONE */
+    uint32_t *codes; /* by entry of the dictionary: the rowset's code, or SF_NONE */
 };
 
 struct sf_granule_copy {
@@ -45,7 +46,7 @@ struct sf_granule_copy {
     const uint64_t *event_times;
     const uint32_t *event_dropped, *link_dropped, *link_flags;
     const uint8_t *link_trace_ids, *link_span_ids;
-    uint32_t next; /* row */
+    uint32_t next; /* next row */
 };
 
 /* ---- open ---- */

@@ -339,7 +339,7 @@ static bool emit_status(struct sf_span_block_writer *w)
 
     if (!g->any_high_kind)
         return true;
-    codes = (uint32_t *)(void *)w->codes.p; /* as long as emit_kinds made it */
+    codes = (uint32_t *)(void *)w->codes.p; /* emit_kinds has allocated n_rows entries */
     for (uint32_t i = 0; i < g->n_rows; i++)
         codes[i] = g->status_col[i];
     return sf_granule_encode_u32s(w, SF_BLOCK_STATUS, codes, g->n_rows);

@@ -1,4 +1,8 @@
-/* granule_spans.c - assembles whole rows of a granule: attributes, events and links. */
+/* granule_spans.c - assembles whole rows of a granule: attributes, events and links.
+ *
+ * A row refers to a shape, which lists its keys, and each key has a column with the values of the
+ * rows that have it. So one cursor per key is advanced while the shapes of the requested rows are
+ * read in order. Events and links work in the same way, with a column of their number per row. */
 #include "block/format/encoding.h"
 #include "block/span/reader.h"
 

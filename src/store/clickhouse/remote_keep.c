@@ -260,7 +260,8 @@ static enum sf_err send_verdict(struct attempt *a, struct sf_why *why)
 
 /* ---- which samples are kept: as is_kept() of store/local/keep/thinning.c ---- */
 
-/* Is a number of two halves in the share of the row's service? base/trace_share.h. */
+/* Writes the condition that a 128-bit id, given as two halves, is in the share of the row's
+ * service: base/trace_share.h. */
 static void put_share(struct attempt *a, const char *low, const char *high)
 {
     static const char mix[] = "arrayMap(v -> bitXor(v, bitShiftRight(v, 31)), arrayMap(v -> "

@@ -28,7 +28,7 @@
  * which no rule applies are kept completely on the way. NOT_FOUND: none is due. */
 enum sf_err sf_remote_keep_due(const struct sf_remote_source *r, int64_t grace_s,
                                struct sf_arena *req, struct sf_keep_due *out, struct sf_why *why);
-/* Applies the verdict on a tenant's hour on all shards. It counts after `grace_s`. */
+/* Applies the verdict on a tenant's hour on all shards. It takes effect after `grace_s`. */
 enum sf_err sf_remote_keep_put(const struct sf_remote_source *r, const struct sf_verdict *v,
                                int64_t grace_s, struct sf_why *why);
 /* As keep_states of store.h. */

@@ -713,7 +713,7 @@ void sf_shipper_stop(struct sf_shipper *s)
     atomic_store(&s->is_stopping, true);
     sf_condvar_wake_all(&s->wake);
     while (!s->has_ended && sf_condvar_wait_until(&s->ended, &s->lock, until_ns)) {
-        /* once more */
+        /* wait again */
     }
     sf_mutex_unlock(&s->lock);
     atomic_store(&s->is_cancelled, true);

@@ -134,7 +134,7 @@ static void tag_union_put_where(const struct joining *j, struct sf_buf *sql)
     sf_cond_sql_where(j->r, &query, j->q, sql);
 }
 
-/* Rows have a name (in the column of text values) and counts; for values, one of four types. */
+/* Selects names, in the column for text values, with their counts. */
 static void put_span_names(const struct joining *j, struct sf_buf *sql)
 {
     sf_buf_print(sql, "SELECT toUInt8(0), toString(arrayJoin(arrayConcat(sk, ik, dk, xk))) AS k, "

@@ -193,7 +193,7 @@ void sf_run_quarantine(struct sf_run *r, const char *sentence)
 
 enum { AGE_TICKS = 4096, FRESH_PARTS = 4 };
 
-/* Uses, halved for every AGE_TICKS uses of any block since. */
+/* Number of uses, halved for every AGE_TICKS uses of any block since the last one. */
 static uint64_t uses_of(const struct sf_runs *rs, const struct sf_run *r)
 {
     uint64_t age = (rs->tick - r->n_uses_at) / AGE_TICKS;

@@ -79,7 +79,7 @@ enum sf_err sf_run_new_part(struct sf_runs *rs, struct sf_buf *bytes, uint64_t g
                             struct sf_why *why);
 struct sf_run *sf_run_new_block(struct sf_runs *rs,
                                 const struct sf_block_row *row); /* NULL: NOMEM */
-/* A result is exact if all of its runs were compared. */
+/* Marks runs made by a merge as compared if all inputs were. */
 void sf_runs_inherit(struct sf_run *const *from, size_t n_from, struct sf_run *const *to,
                      size_t n_to);
 struct sf_run *sf_run_ref(struct sf_run *r);

@@ -1,5 +1,5 @@
-/* unsupported.h - functions the embedded store does not implement, with their error message: series
- * are computed from a scan. */
+/* unsupported.h - operations of store.h that the embedded store does not implement: they return an
+ * error, and the caller computes the result from a scan. */
 #pragma once
 #include "store/store.h"
 

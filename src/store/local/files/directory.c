@@ -235,7 +235,7 @@ static bool directory_sweep_entry(void *arg, const char *entry, bool is_dir)
     int64_t since_s;
     char path[400];
     if (is_dir || !sf_str_split_next(&rest, '-', &head) || !sf_str_to_i64(head, &since_s))
-        return true; /* not ours */
+        return true; /* not the name of an orphan */
     if (since_s >= s->before_s ||
         snprintf(path, sizeof(path), "orphan/%s", entry) >= (int)sizeof(path)) {
         s->n_left++;

@@ -8,7 +8,8 @@
 #include "base/num.h"
 #include "store/local/profiles/profile_merging.h"
 
-struct sf_merge_ref { /* a chunk that goes into the slot of a row */
+/* A chunk of an input, and a row of the output in the slot to which it belongs. */
+struct sf_merge_ref {
     uint32_t row, part, chunk;
 };
 

@@ -52,7 +52,7 @@ struct sf_merge_part { /* the part of one input that belongs to the current serv
     uint32_t n_windows;
 };
 
-struct sf_merge_ref; /* a chunk that goes into the slot of a row */
+struct sf_merge_ref; /* a chunk of an input: profile_merge_service.c */
 
 struct sf_service_merge {
     struct sf_profile_merging *w;

@@ -16,7 +16,7 @@ enum sf_err sf_profile_names_known(struct sf_local *l, struct sf_query_ctx *q, s
  * it is repeated once if names were missing that debug files of this machine have: `again` waits
  * for them, for a limited time, and says whether to repeat. */
 struct sf_names_search {
-    struct sf_naming counted; /* before it */
+    struct sf_naming counted; /* counters before the search */
     uint64_t n_reading;
     bool has_waited;
 };

@@ -11,7 +11,8 @@
 #include "os/clock.h"
 #include "store/local/read/granules.h"
 
-#define SCRATCH_CAP ((size_t)1 << 30) /* address space; what is used is held to the budget */
+/* Reserved address space; what is used counts for the query's budget. */
+#define SCRATCH_CAP ((size_t)1 << 30)
 
 struct seen { /* a consistent view of memory and blocks */
     struct sf_profile_mem **mems;

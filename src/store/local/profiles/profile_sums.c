@@ -89,7 +89,7 @@ static bool profile_sums_see_columns(void *arg, const bool *is_series,
         const struct sf_profile_run *run = &c->runs[i];
         uint32_t end = at + run->n;
         struct sf_span_total sum = {.start_ns = INT64_MAX};
-        uint64_t first = 0; /* thread */
+        uint64_t first = 0; /* first thread of the run */
         for (; at < end; at++) {
             if ((x->is_node && !x->is_node[c->node[at]]) || !is_series[c->series[at]] ||
                 (c->flags[at] & SF_PROFILE_LENT))

@@ -47,14 +47,14 @@ struct cursor {
     struct sf_local *l;
     struct sf_query_ctx *q;
     struct sf_run_filter filter;  /* used while the cursor is opened */
-    struct sf_snapshot *snapshot; /* the trace reader's */
+    struct sf_snapshot *snapshot; /* owned by the trace reader */
     struct sf_parted parted;
     struct sf_column_read show;
     uint64_t variant; /* identifies which traces are left out */
     struct sf_arena scratch;
     struct unit *units;
     size_t n_units, units_cap, unit;
-    int64_t began_ns; /* monotonic: the first granule */
+    int64_t began_ns; /* monotonic: when the first granule was read */
 
     struct noted *noted;
     uint32_t n_noted, noted_cap, at_noted;

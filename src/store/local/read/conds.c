@@ -139,7 +139,7 @@ struct judge {
     const struct sf_span_rows *rows;
     uint32_t from, to;
     struct sf_arena scratch;
-    uint8_t *verdict; /* of one condition, by row - from */
+    uint8_t *verdict; /* result of one condition for each row, from row `from` on */
 };
 
 static bool judge_text(struct judge *j, const struct sf_cond *c, const struct sf_str_column *column)

@@ -17,7 +17,7 @@ struct set { /* a set of keyed hashes */
 };
 
 struct piece {      /* of a trace, in one run */
-    uint64_t trace; /* its key */
+    uint64_t trace; /* keyed hash of its id */
     size_t place;   /* of the run in the snapshot */
     uint64_t number;
 };

@@ -364,7 +364,7 @@ static enum sf_err meet_parts(struct search *w, struct sf_arena scratch, struct 
     for (size_t i = 0, at = 0; !err && i < w->s->n; i++) {
         if (!sf_run_is_part(w->s->runs[i]))
             continue;
-        w->p->bits[i] = found.bits[at]; /* taken */
+        w->p->bits[i] = found.bits[at]; /* now owned by `p` */
         w->p->lens[i] = found.lens[at];
         found.bits[at++] = NULL;
     }

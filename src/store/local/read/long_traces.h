@@ -29,7 +29,7 @@ struct sf_long_traces {
     size_t n;
     bool is_full;              /* there were more than fit */
     bool is_working;           /* one comparison at a time */
-    struct sf_condvar is_idle; /* it is over */
+    struct sf_condvar is_idle; /* signalled when a comparison ends */
 };
 
 void sf_long_traces_init(struct sf_long_traces *s);

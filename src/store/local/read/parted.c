@@ -31,7 +31,7 @@ struct merge {
         uint32_t trace;
     } group[MAX_GROUP]; /* entries with the current hash */
     uint32_t n_group, hash;
-    bool is_shared; /* by two runs */
+    bool is_shared; /* entries of two runs have it */
 };
 
 /* ---- streams ---- */

@@ -503,7 +503,7 @@ static enum sf_err span_scan_load(struct cursor *c, const struct candidate *cand
                                   struct sf_why *why)
 {
     const struct spot *spot = &cand->spot;
-    int64_t from_ns = 0, to_ns = 0; /* all */
+    int64_t from_ns = 0, to_ns = 0; /* all runs */
     enum sf_err err = SF_OK;
     sf_trace_read_reset(&c->read);
     if (!c->has_parted && c->is_far_known && ++c->n_loads == MANY_LOADS)

@@ -59,7 +59,7 @@ static enum sf_err load_next(struct cursor *c, struct sf_why *why)
     c->read.n_rows = 0;
     while (!err && c->read.n_rows == 0 && c->ask < c->n_asks) {
         const struct sf_trace_ask *ask = &c->asks[c->ask];
-        c->base.failed = ask->id; /* should it */
+        c->base.failed = ask->id; /* in case of an error */
         uint32_t tenant = c->tenants[c->tenant];
         if (++c->tenant == c->n_tenants) {
             c->tenant = 0;

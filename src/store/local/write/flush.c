@@ -99,7 +99,7 @@ static struct sf_run **flush_make_runs(struct sf_local *l, const struct sf_merge
     return blocks;
 }
 
-struct flush { /* one of them */
+struct flush { /* state of one flush */
     struct sf_local *l;
     uint64_t gen, lsn;
     struct sf_rows_flush rows; /* bodies that are written directly, or */
