@@ -30,7 +30,7 @@ static enum sf_err child_start(const char *path, const char *const *argv,
         return sf_fail(why, SF_ERR_IO, "open %s: %s", log_path, strerror(errno));
     pid = fork();
     if (pid == 0) {
-        /* Ctrl-C is the parent's affair: it ends its children in order. */
+        /* Ctrl-C must reach the parent only, which ends its children in order. */
         setpgid(0, 0);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent)
@@ -88,7 +88,7 @@ void sf_child_stop(struct sf_child *c, unsigned grace_ms)
     c->pid = 0;
 }
 
-/* In the child: the program, or the reason why not through the pipe. */
+/* In the child: runs the program, or sends the error through the pipe. */
 static _Noreturn void become(const char *const *argv, const struct sf_child_env *env, size_t n_env,
                              int tell)
 {
@@ -121,7 +121,7 @@ enum sf_err sf_child_run(const char *const *argv, const struct sf_child_env *env
     }
     sigaction(SIGINT, &ignore, &before[0]);
     sigaction(SIGQUIT, &ignore, &before[1]);
-    n = read(tell[0], &fault, sizeof(fault)); /* ends empty when exec closes it */
+    n = read(tell[0], &fault, sizeof(fault)); /* returns 0 bytes when exec closes it */
     close(tell[0]);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;

@@ -96,7 +96,7 @@ static int fetch_on_progress(void *arg, curl_off_t all_in, curl_off_t in, curl_o
     return !t->f.take || status < 200 || status >= 300;
 }
 
-/* "http://host:port/" of an address: up to the first slash behind the host. */
+/* Length of "http://host:port/" in a URL: up to the first slash after the host. */
 static size_t origin_len(const char *url)
 {
     const char *host = strstr(url, "://"), *slash = host ? strchr(host + 3, '/') : NULL;
@@ -194,7 +194,7 @@ static enum sf_err fetch_begin(struct transfer *t, struct sf_why *why)
     return SF_OK;
 }
 
-/* What a finished request means; *out_again: it is to be made once more, to another path. */
+/* The result of a finished request; *out_again: repeat it with another path (a redirect). */
 static enum sf_err fetch_judge(struct transfer *t, CURLcode code, bool *out_again,
                                struct sf_why *why)
 {

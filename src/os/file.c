@@ -176,7 +176,7 @@ enum sf_err sf_file_open_regular(const char *path, struct sf_file *out, struct s
     return SF_OK;
 }
 
-/* Name by name, so that none of them is a link or leads upwards. */
+/* Opens each name of the path separately, so that none is a link or leads upwards. */
 static int open_beneath(const char *folder, const char *path)
 {
     char name[NAME_MAX + 1];
@@ -280,7 +280,7 @@ enum sf_err sf_file_temp(const char *dir_path, struct sf_file *out, struct sf_wh
     int fd = open(dir_path, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     int len;
 
-    /* Not every file system makes nameless files; then one with a name loses it at once. */
+    /* Some file systems do not support unnamed files; then a named one is unlinked at once. */
     if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)) {
         len = snprintf(name, sizeof(name), "%s/spool-XXXXXX", dir_path);
         if (len < 0 || (size_t)len >= sizeof(name))

@@ -22,7 +22,7 @@ void sf_lock_order_remove(struct sf_locks_held *h, enum sf_lock_rank rank)
     unsigned at = h->n;
     while (at > 0 && h->ranks[at - 1] != rank)
         at--;
-    SF_ASSERT(at > 0); /* held, or it could not be released */
+    SF_ASSERT(at > 0); /* it must be held */
     for (; at < h->n; at++)
         h->ranks[at - 1] = h->ranks[at];
     h->n--;

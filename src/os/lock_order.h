@@ -1,20 +1,20 @@
 /* lock_order.h - every lock of the server, in the order in which they may be taken together.
  *
- * A thread that holds a lock takes only locks that stand below it in this list, and never two of
- * one line. Then no circle of threads can wait for each other. A lock that is only tried may be
- * taken in any order: the attempt does not wait.
+ * A thread that holds a lock takes only locks below it in this list, and never two of one line. So
+ * threads cannot wait for each other in a cycle. A lock that is only tried may be taken in any
+ * order, because trying does not wait.
  *
  * Builds with a sanitizer check each lock as it is taken (os/thread.c) and stop the program at the
- * first one out of order, whether or not another thread is in its way. docs/architecture.md says
- * what each lock guards and which of them are held across a system call, and why. */
+ * first one out of order, even if no other thread holds it. docs/architecture.md says what each
+ * lock guards and which of them are held across a system call, and why. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
 /* The order of the store follows from what its threads do: the compact thread holds MERGE while it
  * flushes (FLUSH), a flush waits for appends at the GATE, an append fills a memtable (MEMTABLE,
- * PROFILES) while it queues the record (WAL). What stands from RULE on is held for a few
- * instructions. */
+ * PROFILES) while it queues the record (WAL). Locks from RULE on are held for a few instructions
+ * only. */
 #define SF_LOCK_RANKS(X)                                                                    \
     X(STORE_MERGE, "store/local: one merge, retention or erasure pass at a time")           \
     X(STORE_FLUSH, "store/local: one flush at a time")                                      \
@@ -74,20 +74,20 @@
 
 #define SF_LOCK_RANK(name, what) SF_LOCK_##name,
 enum sf_lock_rank {
-    SF_LOCK_ANY, /* initialised by zeros: not checked */
+    SF_LOCK_ANY, /* zero-initialised: not checked */
     SF_LOCK_RANKS(SF_LOCK_RANK) SF_LOCKS
 };
 #undef SF_LOCK_RANK
 
-enum { SF_LOCKS_HELD = 16 }; /* by one thread; far more than the order is deep in use */
+enum { SF_LOCKS_HELD = 16 }; /* maximum held by one thread; far more than are used */
 
-struct sf_locks_held { /* of one thread, as taken */
+struct sf_locks_held { /* locks held by one thread, in the order taken */
     uint8_t n;
     uint8_t ranks[SF_LOCKS_HELD];
 };
 
-/* Which held lock forbids to wait for one of `rank`; SF_LOCK_ANY: none does. */
+/* The held lock that forbids waiting for one of `rank`; SF_LOCK_ANY: none. */
 enum sf_lock_rank sf_lock_order_breaks(const struct sf_locks_held *h, enum sf_lock_rank rank);
 void sf_lock_order_add(struct sf_locks_held *h, enum sf_lock_rank rank);
 void sf_lock_order_remove(struct sf_locks_held *h, enum sf_lock_rank rank); /* in any order */
-const char *sf_lock_order_name(enum sf_lock_rank rank);                     /* borrowed for ever */
+const char *sf_lock_order_name(enum sf_lock_rank rank);                     /* constant text */

@@ -35,7 +35,7 @@ static uint64_t memory_read_limit(const char *root, const char *group, const cha
         text[0] = 0;
     fclose(f);
     limit = strtoull(text, NULL, 10); /* "max" gives 0 */
-    /* The first version says "none" with a number no machine has. */
+    /* cgroup v1 uses a very large number for "no limit". */
     return limit == 0 || limit >= UINT64_C(1) << 60 ? UINT64_MAX : limit;
 }
 
@@ -44,7 +44,7 @@ static uint64_t memory_least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* A group's own limit and those of all above it. */
+/* The smallest limit of a group and all its parents. */
 static uint64_t limit_of(const char *root, char *group, const char *name)
 {
     uint64_t limit = UINT64_MAX;
@@ -91,7 +91,7 @@ enum { MMAP_LEN = 256 << 10, TRIM_LEN = 1 << 20, ARENAS = 4 };
 
 void sf_memory_tune(void)
 {
-    /* Set, they no longer grow by themselves with the largest block that was freed. */
+    /* When set, glibc no longer raises them with the largest freed block. */
     (void)mallopt(M_MMAP_THRESHOLD, MMAP_LEN);
     (void)mallopt(M_TRIM_THRESHOLD, TRIM_LEN);
     (void)mallopt(M_ARENA_MAX, ARENAS);

@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* False: no address that a socket can have. */
+/* False: not a possible socket address. */
 static bool make_address(const char *name, struct sockaddr_un *to, socklen_t *len)
 {
     size_t n = strlen(name);

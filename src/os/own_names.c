@@ -7,7 +7,7 @@
 
 enum { HOSTS_MAX_LEN = 1 << 20, NAMES_MAX_LEN = 4096 };
 
-/* The next word of a line; false at its end or at a remark. */
+/* The next word of a line; false at its end or at a comment. */
 static bool own_names_next_word(sf_str *rest, sf_str *out)
 {
     *rest = sf_str_trim(*rest);

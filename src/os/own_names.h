@@ -2,8 +2,8 @@
 #pragma once
 #include "base/buf.h"
 
-/* Adds them to `out`, blanks between them: the host name, and whatever /etc/hosts has on a line
- * with it. Nothing is looked up on the network. */
+/* Adds them to `out`, separated by blanks: the host name, and other names on the same line of
+ * /etc/hosts. The network is not used. */
 void sf_own_names_add(struct sf_buf *out);
-/* The same of a text in that file's form. */
+/* The same for a text in the format of that file. */
 void sf_own_names_add_aliases(struct sf_buf *out, sf_str hosts_text, sf_str name);

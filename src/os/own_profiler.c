@@ -11,8 +11,8 @@ bool sf_own_profiler_library(char out[SF_LIBRARY_PATH_CAP])
     return sf_beside_find(places, 2, out, SF_LIBRARY_PATH_CAP);
 }
 
-/* A function by its name. The standard has no way from an object's address to a function's that a
- * compiler accepts; copying the bytes is what dlsym's own page says. */
+/* Finds a function by name. C has no conversion from an object pointer to a function pointer;
+ * copying the bytes is what the manual of dlsym recommends. */
 static bool own_profiler_find(void *library, const char *name, void *out)
 {
     void *at = dlsym(library, name);
@@ -21,8 +21,7 @@ static bool own_profiler_find(void *library, const char *name, void *out)
     return at != NULL;
 }
 
-/* A program that was started with the library preloaded has it already, and a second copy would
- * fight with it over the signal: the first is taken. */
+/* If the library is preloaded, that copy is used: a second one would use the same signal. */
 static void *own_profiler_load(void)
 {
     char path[SF_LIBRARY_PATH_CAP];
@@ -45,7 +44,7 @@ enum sf_err sf_own_profiler_open(struct sf_own_profiler *out, struct sf_why *why
         !own_profiler_find(library, "sf_cpu_profile_stop", (void *)&p.cpu_stop) ||
         !own_profiler_find(library, "sf_problem", (void *)&p.problem))
         return sf_fail(why, SF_ERR_UNSUPPORTED, "libspanflame.so.1 has no CPU profiler");
-    /* Loaded now it stands behind the malloc that everybody has found already. */
+    /* If loaded only now, it comes after the malloc that all libraries have already bound to. */
     if (is_preloaded &&
         (!own_profiler_find(library, "sf_heap_profile_start", (void *)&p.heap_start) ||
          !own_profiler_find(library, "sf_heap_profile_write", (void *)&p.heap_write)))
@@ -81,7 +80,7 @@ enum sf_err sf_own_profiler_heap(const struct sf_own_profiler *p, const char *pa
         return sf_fail(why, SF_ERR_UNSUPPORTED,
                        "memory is sampled when the server was started with libspanflame.so.1 "
                        "preloaded: LD_PRELOAD=libspanflame.so.1 spanflame serve ...");
-    /* Is it on already? Only then there is something to write. */
+    /* Works only if the profiler is already on. */
     if (p->heap_write(path) == 0)
         return SF_OK;
     if (p->heap_start(0) || p->heap_write(path))

@@ -1,8 +1,7 @@
-/* own_profiler.h - the profilers of this very process: those of libspanflame, when it is at hand.
+/* own_profiler.h - profiles this process itself, with libspanflame if it is available.
  *
- * The library is a program's guest like any other: found beside this binary or among what is
- * preloaded, spoken to by the names of its public header. Nothing is linked, so a server without it
- * runs all the same. */
+ * The library is found next to this binary or among the preloaded libraries, and used through its
+ * public functions. It is not linked, so the server also runs without it. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,16 +18,17 @@ struct sf_own_profiler {
     size_t (*problem)(char *out, size_t cap);
 };
 
-/* Where the library is: beside the binary in a build tree, below the same prefix when installed. */
+/* The path of the library: next to the binary in a build tree, below the same prefix when
+ * installed. */
 bool sf_own_profiler_library(char out[SF_LIBRARY_PATH_CAP]);
-/* UNSUPPORTED: there is no library. Once it was found it stays loaded. */
+/* UNSUPPORTED: there is no library. Once found it stays loaded. */
 enum sf_err sf_own_profiler_open(struct sf_own_profiler *out, struct sf_why *why);
 /* Samples the CPU time of all threads until stop, which writes gzip-compressed pprof to `path`.
- * BUSY: it is on already. */
+ * BUSY: already running. */
 enum sf_err sf_own_profiler_cpu_start(const struct sf_own_profiler *p, const char *path,
                                       unsigned rate_hz, struct sf_why *why);
 enum sf_err sf_own_profiler_cpu_stop(const struct sf_own_profiler *p, struct sf_why *why);
-/* Allocated and live memory by stack since the first call, written likewise. UNSUPPORTED: the
- * library does not stand before malloc, which takes preloading it. */
+/* Writes a profile of allocated and live memory since the first call. UNSUPPORTED: the library does
+ * not intercept malloc, for which it must be preloaded. */
 enum sf_err sf_own_profiler_heap(const struct sf_own_profiler *p, const char *path,
                                  struct sf_why *why);

@@ -1,4 +1,4 @@
-/* port.h - TCP ports of this machine's loopback. */
+/* port.h - TCP ports on loopback. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -41,7 +41,7 @@ static bool read_at(int fd, uint64_t off, void *to, size_t len)
     return off <= INT64_MAX - len && pread(fd, to, len, (off_t)off) == (ssize_t)len;
 }
 
-/* A text of at most `cap` - 1 bytes that ends with a zero. */
+/* Reads a zero-terminated text of at most `cap` - 1 bytes. */
 static bool program_read_text(int fd, uint64_t off, char *to, size_t cap)
 {
     ssize_t n = off <= INT64_MAX - cap ? pread(fd, to, cap, (off_t)off) : -1;
@@ -54,7 +54,7 @@ struct image {
     size_t n;
 };
 
-/* Where an address of memory is in the file. */
+/* Converts a virtual address to a file offset. */
 static bool to_offset(const struct image *i, uint64_t at, uint64_t *out)
 {
     for (size_t k = 0; k < i->n; k++) {

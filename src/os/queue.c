@@ -4,7 +4,7 @@
 #include "os/thread.h"
 
 struct sf_queue {
-    struct sf_mutex lock; /* guards all below; takes nothing */
+    struct sf_mutex lock; /* guards all below; no other lock is taken while it is held */
     struct sf_condvar has_items;
     size_t cap, head, n;
     bool is_closed;

@@ -11,7 +11,8 @@ void sf_random_fill(void *p, size_t len)
     while (len) {
         ssize_t got = getrandom(at, len, 0);
         if (got < 0) {
-            /* Without flags it waits for entropy and fails only for a bad pointer or a signal. */
+            /* Without flags getrandom() waits for entropy and fails only for a bad pointer or a
+             * signal. */
             SF_ASSERT(errno == EINTR);
             continue;
         }

@@ -1,7 +1,7 @@
-/* Files: Landlock refuses with EACCES whatever lies below no folder that was named. Calls: the
- * server starts no program, loads no module and traces no process; a filter refuses the calls for
- * that with EPERM. It names what is refused and not what is allowed: libraries change what they
- * call, and an unknown new call must not end the server. */
+/* Files: Landlock refuses access outside of the listed folders with EACCES. System calls: the
+ * server does not start programs, load kernel modules or trace processes; a seccomp filter refuses
+ * these calls with EPERM. The filter is a deny list, not an allow list: libraries change the calls
+ * they use, and an unknown new call must not end the server. */
 #include "os/sandbox.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ static uint64_t rights_known(void)
 {
     long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     uint64_t rights = FIRST_RIGHTS;
-    if (version < 2) /* the first refuses every rename from folder to folder */
+    if (version < 2) /* version 1 refuses all renames between folders */
         return 0;
     rights |= LANDLOCK_ACCESS_FS_REFER;
     if (version >= 3)
@@ -58,7 +58,7 @@ static bool sandbox_add_rule(int rules, const char *path, uint64_t rights)
     bool is_added;
     rule.parent_fd = open(path, O_PATH | O_CLOEXEC);
     if (rule.parent_fd < 0)
-        return errno == ENOENT; /* not there: nothing to allow */
+        return errno == ENOENT; /* missing: nothing to allow */
     if (!fstat(rule.parent_fd, &st) && !S_ISDIR(st.st_mode))
         rule.allowed_access &= FILE_RIGHTS;
     is_added = !syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
@@ -66,7 +66,7 @@ static bool sandbox_add_rule(int rules, const char *path, uint64_t rights)
     return is_added;
 }
 
-/* The folder of a file, which may be a link to one elsewhere: then that one's as well. */
+/* Allows the folder of a file and, if the file is a link, that of its target as well. */
 static bool add_read(int rules, const char *path, uint64_t rights)
 {
     char folder[PATH_MAX], real[PATH_MAX];
@@ -117,7 +117,7 @@ static bool restrict_files(const struct sf_sandbox *s)
 static const int refused[] = {
     SYS_execve,
     SYS_execveat,
-#ifndef HAS_ASAN /* its search for leaks stops the threads by it */
+#ifndef HAS_ASAN /* the address sanitizer's leak check uses it to stop threads */
     SYS_ptrace,
 #endif
     SYS_process_vm_readv,
@@ -144,7 +144,7 @@ static const int refused[] = {
     SYS_kexec_file_load,
     SYS_bpf,
     SYS_userfaultfd,
-    SYS_io_uring_setup, /* what it does on our behalf passes no filter */
+    SYS_io_uring_setup, /* its operations bypass the filter */
     SYS_io_uring_enter,
     SYS_io_uring_register,
     SYS_add_key,
@@ -215,8 +215,8 @@ static bool restrict_calls(void)
                                                  1);
         code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, refuse);
     }
-    /* Sockets: local ones, asking the kernel for addresses, and streams and datagrams of IPv4 and
-     * IPv6; root would get raw ones, too. */
+    /* Sockets: only local ones, netlink for addresses, and streams and datagrams of IPv4 and IPv6;
+     * root could otherwise use raw ones. */
     code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 10);
     code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
                                              offsetof(struct seccomp_data, args[0]));

@@ -1,4 +1,4 @@
-/* terminal.h - is the output a terminal, and how wide is it? */
+/* terminal.h - whether the output is a terminal, and its width. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -6,10 +6,10 @@
 #include "base/str.h"
 
 bool sf_terminal_is(int fd);
-/* A terminal, and neither NO_COLOR nor TERM=dumb speaks against colours. */
+/* It is a terminal, and neither NO_COLOR nor TERM=dumb is set. */
 bool sf_terminal_has_color(int fd);
-/* Columns of the terminal behind `fd`; COLUMNS in the environment counts first, `otherwise` when
- * there is neither. */
+/* Columns of the terminal `fd`; the variable COLUMNS takes precedence; `otherwise` if neither is
+ * known. */
 size_t sf_terminal_width(int fd, size_t otherwise);
-/* Writes all of it; false when the reader disconnected. */
+/* Writes all of it; false when the other side was closed. */
 bool sf_terminal_write(int fd, sf_str text);

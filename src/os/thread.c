@@ -45,8 +45,8 @@ enum sf_err sf_thread_start(struct sf_thread *t, const char *name, int nice_leve
     start->nice_level = nice_level;
     strncpy(start->name, name, sizeof(start->name) - 1);
 
-    /* Signals belong to the main thread, but for those by which a profiler asks a thread what it
-     * is doing. */
+    /* Signals are handled by the main thread, except for those that profilers use to sample
+     * threads. */
     sigfillset(&all);
     sigdelset(&all, SIGPROF);
     sigdelset(&all, SIGURG);
@@ -71,7 +71,7 @@ void sf_thread_join(struct sf_thread *t)
 
 void sf_thread_set_nice(int nice_level)
 {
-    /* On Linux a nice level belongs to a thread when given its tid. */
+    /* On Linux, setpriority() with a thread id changes that thread only. */
     (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), nice_level);
 }
 
@@ -92,7 +92,7 @@ unsigned sf_thread_pid(void)
 #ifdef SF_LOCK_ORDER
 static _Thread_local struct sf_locks_held held;
 
-/* Before waiting for it. */
+/* Called before waiting for the lock. */
 static void check_order(enum sf_lock_rank rank)
 {
     enum sf_lock_rank broken = sf_lock_order_breaks(&held, rank);
@@ -164,7 +164,8 @@ void sf_condvar_init(struct sf_condvar *s)
 {
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC); /* a clock jump must not stretch a wait */
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC); /* a change of the wall clock must not
+                                                        * prolong a wait */
     SF_ASSERT(pthread_cond_init(&s->c, &attr) == 0);
     pthread_condattr_destroy(&attr);
 }
@@ -199,7 +200,7 @@ void sf_rwlock_init(struct sf_rwlock *l, enum sf_lock_rank rank)
 {
     pthread_rwlockattr_t attr;
     pthread_rwlockattr_init(&attr);
-    /* The default lets a steady stream of readers keep a writer waiting for ever. */
+    /* By default a steady stream of readers can block a writer forever. */
     pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
     SF_ASSERT(pthread_rwlock_init(&l->l, &attr) == 0);
     l->rank = rank;

@@ -1,7 +1,7 @@
 /* thread.h - threads, locks and waiting.
  *
- * A mutex sits next to what it guards and has a place in the one order of os/lock_order.h. None is
- * held across a system call or a callback, but for those whose comment reports it and why. */
+ * A mutex is declared next to what it guards and has a rank in the lock order of os/lock_order.h.
+ * None is held across a system call or a callback, except for those whose comment says so. */
 #pragma once
 #include <pthread.h>
 #include <stdbool.h>
@@ -15,29 +15,31 @@ struct sf_thread {
     bool is_running;
 };
 
-/* Of threads that answer queries: whatever writes comes first. A busy thread beside one of normal
- * priority gets a thirtieth of a core; on an idle core it gets all of it. */
+/* Nice level of threads that answer queries, because writing has priority. On a busy core such a
+ * thread gets 1/30 of the time next to one of normal priority; on an idle core it gets all of
+ * it. */
 enum { SF_NICE_QUERIES = 15 };
-/* Of threads that answer queries about one trace, span or name: they come before the others. */
+/* Nice level of threads that answer queries about one trace, span or name, which have priority over
+ * other queries. */
 enum { SF_NICE_POINTS = 10 };
 
 /* Starts `run(arg)` with all signals but SIGPROF and SIGURG blocked. `name` (at most 15 characters)
  * shows in ps and top; `nice` 0-19 applies to this thread alone. */
 enum sf_err sf_thread_start(struct sf_thread *t, const char *name, int nice_level,
                             void (*run)(void *arg), void *arg, struct sf_why *why);
-void sf_thread_join(struct sf_thread *t); /* one that never started is fine */
+void sf_thread_join(struct sf_thread *t); /* a thread that never started is fine */
 void sf_thread_set_nice(int nice_level);  /* of the calling thread; failure is ignored */
-unsigned sf_thread_cores(void);           /* usable by this process, at least 1 */
-unsigned sf_thread_pid(void);             /* the process they all belong to */
+unsigned sf_thread_cores(void);           /* usable cores, at least 1 */
+unsigned sf_thread_pid(void);             /* id of the process */
 
 struct sf_mutex {
     pthread_mutex_t m;
     enum sf_lock_rank rank;
 };
-struct sf_condvar { /* something to wait for; always with the mutex that guards it */
+struct sf_condvar { /* condition variable; always used with the mutex that guards the condition */
     pthread_cond_t c;
 };
-struct sf_rwlock { /* shared or exclusive; shared holders do not starve an exclusive one */
+struct sf_rwlock { /* readers-writer lock; readers do not starve a writer */
     pthread_rwlock_t l;
     enum sf_lock_rank rank;
 };
@@ -45,7 +47,7 @@ struct sf_rwlock { /* shared or exclusive; shared holders do not starve an exclu
 void sf_mutex_init(struct sf_mutex *m, enum sf_lock_rank rank);
 void sf_mutex_done(struct sf_mutex *m);
 void sf_mutex_lock(struct sf_mutex *m);
-bool sf_mutex_try(struct sf_mutex *m); /* false: another thread has it; out of order is fine */
+bool sf_mutex_try(struct sf_mutex *m); /* false: another thread has it; any lock order is allowed */
 void sf_mutex_unlock(struct sf_mutex *m);
 void sf_condvar_init(struct sf_condvar *s);
 void sf_condvar_done(struct sf_condvar *s);
@@ -57,6 +59,6 @@ void sf_condvar_wake_all(struct sf_condvar *s);
 
 void sf_rwlock_init(struct sf_rwlock *l, enum sf_lock_rank rank);
 void sf_rwlock_done(struct sf_rwlock *l);
-void sf_rwlock_share(struct sf_rwlock *l); /* not twice by one thread */
+void sf_rwlock_share(struct sf_rwlock *l); /* not recursive */
 void sf_rwlock_exclude(struct sf_rwlock *l);
 void sf_rwlock_release(struct sf_rwlock *l);

@@ -1,7 +1,7 @@
 /* ast.h - a TraceQL query as a checked tree.
  *
  * Built by query_parse.h in one arena and never changed afterwards; threads may share it. Every
- * node remembers the place of its first character, for errors. */
+ * node stores the position of its first character, for errors. */
 #pragma once
 #include "base/str.h"
 #include "model/select.h"
@@ -59,7 +59,7 @@ enum sf_intrinsic {
     SF_INTRINSIC_NESTED_LEFT,
     SF_INTRINSIC_NESTED_RIGHT,
     SF_INTRINSIC_NESTED_PARENT,
-    /* Ours: what a span's samples say. */
+    /* Our extension: conditions on a span's samples. */
     SF_INTRINSIC_PROFILE_FRAME,
     SF_INTRINSIC_PROFILE_CPU,
     SF_INTRINSIC_PROFILE_WALL,
@@ -76,7 +76,7 @@ static inline bool sf_intrinsic_is_profile(enum sf_intrinsic i)
 }
 
 struct sf_query_attr {
-    enum sf_attr_scope scope; /* SF_SCOPE_INTRINSIC: `intrinsic` says which */
+    enum sf_attr_scope scope; /* SF_SCOPE_INTRINSIC: see `intrinsic` */
     enum sf_intrinsic intrinsic;
     sf_str name;
 };
@@ -110,10 +110,11 @@ enum sf_expr_op {
 struct sf_expr {
     enum sf_expr_kind kind;
     enum sf_expr_op op;
-    enum sf_static_type type; /* as far as it is known while parsing */
+    enum sf_static_type type; /* as far as known while parsing */
     struct sf_place place;    /* of its first character */
-    uint32_t number;          /* of this node in the query: evaluators keep per-node state by it */
-    uint32_t height;          /* of the tree below: 1 for a leaf, at most SF_QUERY_HEIGHT */
+    uint32_t number;          /* of this node in the query, by which evaluators store per-node
+                               * state */
+    uint32_t height;          /* height of the tree below: 1 for a leaf, at most SF_QUERY_HEIGHT */
     struct sf_static literal;
     struct sf_query_attr attr;
     const struct sf_expr *left, *right; /* UNARY uses left */
@@ -142,7 +143,7 @@ struct sf_spanset {
     enum sf_spanset_op op;
     enum sf_spanset_form form;
     struct sf_place place;
-    uint32_t height;              /* as of expressions, which are not counted here */
+    uint32_t height;              /* like that of expressions, which are not included */
     const struct sf_expr *filter; /* FILTER; NULL: { } */
     const struct sf_pipeline *pipeline;
     const struct sf_spanset *left, *right;
@@ -168,7 +169,7 @@ struct sf_stage {
     const struct sf_expr *expr;        /* AGGREGATE (NULL for count) and BY */
     const struct sf_query_attr *attrs; /* SELECT */
     uint32_t n_attrs;
-    sf_str text; /* "avg(duration)", "by(kind)": the name its value has in answers */
+    sf_str text; /* "avg(duration)", "by(kind)": name of its value in answers */
 };
 
 struct sf_pipeline {
@@ -193,7 +194,7 @@ enum sf_metric_fn {
 
 struct sf_metric {
     enum sf_metric_fn fn;
-    struct sf_query_attr attr; /* of min, max, sum, avg, quantile, histogram */
+    struct sf_query_attr attr; /* for min, max, sum, avg, quantile, histogram */
     const double *quantiles;
     uint32_t n_quantiles;
     const struct sf_query_attr *by;
@@ -209,7 +210,7 @@ struct sf_second {
     enum sf_second_kind kind;
     uint32_t k;
     enum sf_expr_op cmp;
-    double value; /* a duration literal counts in seconds */
+    double value; /* a duration is in seconds */
 };
 
 enum sf_metrics_kind { SF_METRICS_QUERY, SF_METRICS_NUMBER, SF_METRICS_BINARY };

@@ -4,8 +4,8 @@
  *   product = signed { ("*" | "/") signed }
  *   signed  = "-" signed | "(" sum ")" | INT | FLOAT | DURATION
  *
- * Integers stay integers, so 2 / 6 is 0; a float on either side makes a float. A duration stands
- * alone or negated. */
+ * Integers stay integers, so 2 / 6 is 0; a float on either side makes a float. A duration can only
+ * be used alone or negated. */
 #include "query/const_parse.h"
 
 #include "query/expr_fold.h"
@@ -19,7 +19,7 @@ bool sf_const_parse_fold(struct sf_parser *p, enum sf_expr_op op, struct sf_plac
         return false;
     }
     folded = sf_expr_fold_binary(op, a, b);
-    if (folded.type == SF_TYPE_NIL) { /* of integers only a division has no value */
+    if (folded.type == SF_TYPE_NIL) { /* for integers only a division may have no value */
         sf_parser_fail(p, SF_ERR_INPUT, place, "division by zero");
         return false;
     }
@@ -63,7 +63,7 @@ struct sign {
     enum sf_expr_op op;
 };
 
-/* One level of operators, from left to right. */
+/* Parses operators of one precedence level, from left to right. */
 static bool parse_chain(struct sf_parser *p,
                         bool (*operand)(struct sf_parser *, struct sf_static *),
                         const struct sign signs[2], struct sf_static *out)

@@ -1,5 +1,5 @@
-/* expr_check.c - the type rules that need no data. The sentences begin as people know them from
- * other TraceQL servers; dashboards match on them. */
+/* expr_check.c - type checks that need no data. Messages begin as in other TraceQL servers, because
+ * dashboards match on them. */
 #include "query/expr_text.h"
 #include "query/parser.h"
 #include "regex/regex.h"
@@ -11,7 +11,7 @@ bool sf_expr_check_type_is_number(enum sf_static_type t)
 
 bool sf_expr_check_has_attr(const struct sf_expr *e)
 {
-    /* Depth is bounded by the parser. */
+    /* The parser limits the depth. */
     return e && (e->kind == SF_EXPR_ATTR || sf_expr_check_has_attr(e->left) ||
                  sf_expr_check_has_attr(e->right));
 }
@@ -71,8 +71,7 @@ static bool expr_check_is_frame(const struct sf_expr *e)
     return e->kind == SF_EXPR_ATTR && e->attr.intrinsic == SF_INTRINSIC_PROFILE_FRAME;
 }
 
-/* A span has many frames, and they are searched for by name before any span is: the name must be
- * there. */
+/* A span has many frames, which are searched by name before spans are: so a name must be given. */
 static bool check_frame(struct sf_parser *p, const struct sf_expr *e)
 {
     bool is_asked = e->op == SF_EXPR_EQ || e->op == SF_EXPR_NE || e->op == SF_EXPR_MATCH ||
@@ -169,7 +168,8 @@ bool sf_expr_check(struct sf_parser *p, const struct sf_expr *e)
 
 bool sf_expr_check_filter(struct sf_parser *p, const struct sf_expr *e)
 {
-    /* What is known only when a span is there matches when it is true, so { .a + .b } never. */
+    /* An expression of unknown type matches if it is the value true; so { .a + .b } never
+     * matches. */
     if (e->type == SF_TYPE_BOOL || e->type == SF_TYPE_UNKNOWN)
         return true;
     sf_parser_fail(p, SF_ERR_INPUT, e->place,

@@ -29,7 +29,7 @@ struct sf_static sf_expr_fold_unary(enum sf_expr_op op, struct sf_static v)
     if (v.type == SF_TYPE_FLOAT)
         v.f64 = -v.f64;
     else if (expr_fold_is_number(v.type))
-        v.i64 = (int64_t)(0 - (uint64_t)v.i64); /* the least integer stays as it is */
+        v.i64 = (int64_t)(0 - (uint64_t)v.i64); /* the smallest integer is unchanged by negation */
     else
         return expr_fold_nil();
     return v;
@@ -50,7 +50,7 @@ static bool ordered(enum sf_expr_op op, int order)
 
 static bool compare_floats(enum sf_expr_op op, double a, double b)
 {
-    switch (op) { /* by IEEE: NaN equals nothing */
+    switch (op) { /* as in IEEE 754: NaN equals nothing */
     case SF_EXPR_EQ: return a == b;
     case SF_EXPR_NE: return a != b;
     case SF_EXPR_LT: return a < b;
@@ -95,7 +95,7 @@ enum sf_static_type sf_expr_fold_binary_type(enum sf_expr_op op, enum sf_static_
 static struct sf_static int_arithmetic(enum sf_expr_op op, int64_t a, int64_t b)
 {
     struct sf_static out = {.type = SF_TYPE_INT};
-    switch (op) { /* wraps like the language it comes from */
+    switch (op) { /* overflow wraps around, as in Go */
     case SF_EXPR_ADD: out.i64 = (int64_t)((uint64_t)a + (uint64_t)b); return out;
     case SF_EXPR_SUB: out.i64 = (int64_t)((uint64_t)a - (uint64_t)b); return out;
     case SF_EXPR_MUL: out.i64 = (int64_t)((uint64_t)a * (uint64_t)b); return out;

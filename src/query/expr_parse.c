@@ -99,7 +99,7 @@ bool sf_expr_parse_is_attr(const struct sf_parser *p)
            (p->token.kind == SF_TOKEN_WORD && find_intrinsic(SF_STR_NONE, p->token.text));
 }
 
-/* The words of a scope, for a hint. */
+/* The words of a scope, for a suggestion. */
 static size_t words_of(sf_str scope, const char **out)
 {
     size_t n = 0;
@@ -244,7 +244,7 @@ static enum sf_static_type type_of_attr(const struct sf_query_attr *a)
 {
     switch (a->intrinsic) {
     case SF_INTRINSIC_NONE:
-    case SF_INTRINSIC_SCOPE_NAME: /* compared with a number they match nothing */
+    case SF_INTRINSIC_SCOPE_NAME: /* comparing them with a number never matches */
     case SF_INTRINSIC_SCOPE_VERSION: return SF_TYPE_UNKNOWN;
     case SF_INTRINSIC_DURATION:
     case SF_INTRINSIC_TRACE_DURATION:
@@ -269,7 +269,7 @@ static enum sf_static_type type_of_binary(const struct sf_expr *e)
 {
     if (e->op <= SF_EXPR_OR)
         return SF_TYPE_BOOL;
-    /* The side that is known tells. */
+    /* The side whose type is known determines it. */
     if (e->left->type == SF_TYPE_UNKNOWN || e->right->type == SF_TYPE_UNKNOWN)
         return e->left->type == SF_TYPE_UNKNOWN ? e->right->type : e->left->type;
     return sf_expr_fold_binary_type(e->op, e->left->type, e->right->type);
@@ -324,7 +324,7 @@ static bool expr_parse_is_nil(const struct sf_expr *e)
 static const struct sf_expr *make_binary(struct sf_parser *p, const struct binary *b,
                                          const struct sf_expr *left, const struct sf_expr *right);
 
-/* Behind "!". nil is half of a comparison wherever it stands: !nil = .a is !(nil = .a). */
+/* Parses the operand of "!". nil is always part of a comparison: !nil = .a is !(nil = .a). */
 static const struct sf_expr *parse_denied(struct sf_parser *p)
 {
     const struct sf_expr *operand = parse_level(p, 6), *right;
@@ -378,7 +378,8 @@ static const struct sf_expr *expr_parse_primary(struct sf_parser *p)
     return e;
 }
 
-/* What two literals come to. nil with nil is false either way; any other literal is not nil. */
+/* The value of an operation on two literals. nil with nil is false for both operators; any other
+ * literal is not nil. */
 static struct sf_static expr_parse_fold(enum sf_expr_op op, const struct sf_expr *left,
                                         const struct sf_expr *right)
 {
@@ -404,7 +405,7 @@ static const struct sf_expr *make_binary(struct sf_parser *p, const struct binar
     if (left->kind == SF_EXPR_LITERAL && right->kind == SF_EXPR_LITERAL && b->op != SF_EXPR_MATCH &&
         b->op != SF_EXPR_NO_MATCH) {
         struct sf_static folded = expr_parse_fold(b->op, left, right);
-        /* 1 / 0 has no value, which is not the word nil: it stays what it is. */
+        /* 1 / 0 has no value; it is not replaced by nil. */
         if (folded.type != SF_TYPE_NIL) {
             e->kind = SF_EXPR_LITERAL;
             e->literal = folded;
@@ -414,21 +415,20 @@ static const struct sf_expr *make_binary(struct sf_parser *p, const struct binar
     return e;
 }
 
-/* A run of one of && and ||, which group as one likes: dashboards write thousands of them. From
- * left to right the tree would be as high as the run is long. So, as in a binary counter, equal
- * parts are joined: parts[i] holds PART << rank operands. Short runs stay one plain part, from left
- * to right.
- */
+/* A sequence of only && or only ||, which are associative: dashboards write thousands of them.
+ * Grouped from left to right, the tree would be as high as the sequence is long. So parts of equal
+ * size are joined as in a binary counter: parts[i] has PART << rank operands. Short sequences are
+ * one part, grouped from left to right. */
 enum { PART = 64, MAX_PARTS = 32 };
 
 struct run {
     const struct binary *b; /* NULL: no run */
     const struct sf_expr *parts[MAX_PARTS];
     unsigned ranks[MAX_PARTS];
-    size_t n_parts, n_last; /* operands of the part in hand */
+    size_t n_parts, n_last; /* operands of the current part */
 };
 
-/* Puts the part in hand aside and begins the next one with `right`. */
+/* Stores the current part and begins the next one with `right`. */
 static const struct sf_expr *expr_parse_next_part(struct sf_parser *p, struct run *r,
                                                   const struct sf_expr *left,
                                                   const struct sf_expr *right)

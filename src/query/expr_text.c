@@ -148,7 +148,7 @@ void sf_expr_text_static(struct sf_static v, struct sf_buf *out)
     switch (v.type) {
     case SF_TYPE_INT: sf_buf_print(out, "%" PRId64, v.i64); break;
     case SF_TYPE_FLOAT: {
-        /* The shortest text that reads back as the same number, and stays a float. */
+        /* The shortest text that parses to the same number, and as a float. */
         char text[40];
         for (int digits = 1; digits <= 17; digits++) {
             double back;

@@ -1,9 +1,9 @@
-/* hint_parse.c - with(name=value, ...): what a query asks of its execution. */
+/* hint_parse.c - parses with(name=value, ...): hints for the execution of a query. */
 #include "query/hint_parse.h"
 
 enum { MAX_LIST = 64 };
 
-/* Words of the language are no names of hints. */
+/* Keywords of the language cannot be names of hints. */
 static bool is_keyword(const struct sf_parser *p)
 {
     static const char *const words[] = {"nil",

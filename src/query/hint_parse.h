@@ -1,6 +1,6 @@
-/* hint_parse.h - with(name=value, ...) behind a query. */
+/* hint_parse.h - with(name=value, ...) after a query. */
 #pragma once
 #include "query/parser.h"
 
-/* With the word "with" in hand; replaces the query's hints. False: a fault sticks in the parser. */
+/* The current token is "with"; replaces the query's hints. False: the parser has an error. */
 bool sf_hint_parse(struct sf_parser *p, struct sf_query *q);

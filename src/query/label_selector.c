@@ -138,7 +138,7 @@ static enum sf_err label_selector_read_matcher(struct reading *r, struct sf_labe
     return err ? err : label_selector_add(r, io, m);
 }
 
-/* What stands before the brace: a type or a metric's name, or what people put there. */
+/* Reads the part before the brace: a type or a metric's name or, in the loose form, a service. */
 static enum sf_err read_front(struct reading *r, struct sf_label_selector *io)
 {
     struct sf_matcher m = {SF_STR("__name__"), SF_OP_EQ, SF_STR_NONE};

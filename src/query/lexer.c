@@ -34,7 +34,8 @@ static bool is_space(char c)
 static enum sf_err lexer_fault(struct sf_lexer *l, size_t off, struct sf_why *why, const char *what)
 {
     l->fault = (struct sf_place){1, 1};
-    for (size_t i = 0; i < off; i++) { /* what is not closed may have begun lines ago */
+    for (size_t i = 0; i < off; i++) { /* an unterminated string may have begun on an earlier
+                                        * line */
         bool is_end = l->text.p[i] == '\n';
         l->fault.line += is_end;
         l->fault.column = is_end ? 1 : l->fault.column + 1;
@@ -91,7 +92,7 @@ static bool lexer_read_digits(struct sf_lexer *l, unsigned n, unsigned base, uin
     return true;
 }
 
-/* One escape after its backslash, as in Go. */
+/* Decodes one escape after its backslash, as in Go. */
 static bool lexer_unescape(struct sf_lexer *l, struct sf_buf *out)
 {
     static const char names[] = "abfnrtv\\\"'";
@@ -231,7 +232,7 @@ static enum sf_err lexer_read_name(struct sf_lexer *l, sf_str *out, struct sf_wh
 {
     struct sf_buf name = {0};
     size_t start = l->at;
-    bool is_quoted = false; /* "" is a name that nothing has */
+    bool is_quoted = false; /* "" is a name that no attribute has */
     while (l->at < l->text.len && !ends_name(lexer_peek(l, 0))) {
         if (lexer_peek(l, 0) != '"') {
             sf_buf_add_u8(&name, (uint8_t)l->text.p[l->at++]);
@@ -333,7 +334,7 @@ static enum sf_err read_word_token(struct sf_lexer *l, struct sf_token *t, struc
     }
     if (lexer_peek(l, 0) == '.' && sf_str_eq(word, SF_STR("profile"))) {
         l->at++;
-        t->kind = SF_TOKEN_SCOPE; /* a few known words, as behind "trace:" */
+        t->kind = SF_TOKEN_SCOPE; /* only a few words may follow, as after "trace:" */
         return SF_OK;
     }
     t->kind = SF_TOKEN_WORD;

@@ -1,7 +1,7 @@
-/* lexer.h - TraceQL text to tokens.
+/* lexer.h - splits TraceQL text into tokens.
  *
- * Attribute names are scanned here, because what ends a name (blank, brace, comparison) differs
- * from what ends a word: `span.a*2` is one attribute, `span.a * 2` is a product. */
+ * Attribute names are scanned here, because a name ends at other characters (blank, brace,
+ * comparison) than a word: `span.a*2` is one attribute, `span.a * 2` is a product. */
 #pragma once
 #include "base/arena.h"
 #include "base/err.h"
@@ -28,7 +28,7 @@ struct sf_token {
     int64_t i64; /* INT, DURATION (ns) */
     double f64;  /* FLOAT */
     struct sf_query_attr attr;
-    bool is_parent; /* ATTR: "parent." stood before it */
+    bool is_parent; /* ATTR: preceded by "parent." */
 };
 
 struct sf_lexer {
@@ -36,9 +36,10 @@ struct sf_lexer {
     size_t at;
     uint32_t line;
     size_t line_start;
-    struct sf_arena *req;  /* unescaped strings live here */
-    struct sf_place fault; /* of what could not be read */
+    struct sf_arena *req;  /* memory for unescaped strings */
+    struct sf_place fault; /* position of the error */
 };
 
-/* INPUT with line, column and what was expected. At the end: SF_TOKEN_END, again and again. */
+/* INPUT with line, column and what was expected. At the end: SF_TOKEN_END, also when called
+ * again. */
 enum sf_err sf_lexer_next(struct sf_lexer *l, struct sf_token *out, struct sf_why *why);

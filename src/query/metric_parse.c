@@ -1,4 +1,4 @@
-/* metric_parse.c - the metrics stage of a query and what may follow it. */
+/* metric_parse.c - the metrics stage of a query and the stages after it. */
 #include "query/metric_parse.h"
 
 #include "query/const_parse.h"
@@ -150,7 +150,7 @@ bool sf_metric_parse(struct sf_parser *p, struct sf_metric *m)
     return true;
 }
 
-/* topk(n), bottomk(n) after '|', or a comparison with a number. False without a fault: neither. */
+/* topk(n), bottomk(n) after '|', or a comparison with a number. False without an error: neither. */
 static bool parse_second(struct sf_parser *p, struct sf_second *s)
 {
     struct sf_static v;
@@ -178,7 +178,7 @@ static bool parse_second(struct sf_parser *p, struct sf_second *s)
         sf_parser_fail(p, SF_ERR_INPUT, place, "topk() and bottomk() limit must be greater than 0");
         return false;
     }
-    s->k = k < INT32_MAX ? (uint32_t)k : INT32_MAX; /* more series than there can be */
+    s->k = k < INT32_MAX ? (uint32_t)k : INT32_MAX; /* more than the possible number of series */
     return true;
 }
 
@@ -195,7 +195,7 @@ bool sf_metric_parse_seconds(struct sf_parser *p, struct sf_metrics *m)
     struct sf_second *kept;
     uint32_t n = m->n_seconds;
     struct sf_place place = p->token.place;
-    for (uint32_t i = 0; i < n; i++) /* those in parentheses come first */
+    for (uint32_t i = 0; i < n; i++) /* those inside the parentheses come first */
         list[i] = m->seconds[i];
     while (n < MAX_SECONDS) {
         list[n] = (struct sf_second){0};

@@ -1,4 +1,4 @@
-/* parser.h - what the parts of the parser share: the token in hand, the arena, the first fault. */
+/* parser.h - shared state of the parser's parts: the current token, the arena, the first error. */
 #pragma once
 #include "query/lexer.h"
 #include "query/query_parse.h"
@@ -7,7 +7,7 @@ struct sf_parser {
     struct sf_lexer lexer;
     struct sf_token token; /* the one in hand */
     struct sf_arena *req;
-    enum sf_err err; /* the first fault sticks; the token is then END */
+    enum sf_err err; /* the first error is kept; then the token is END */
     struct sf_why *why;
     struct sf_query_fault fault;
     unsigned depth;
@@ -18,24 +18,26 @@ struct sf_parser {
 void sf_parser_next(struct sf_parser *p);
 bool sf_parser_is_sign(const struct sf_parser *p, const char *sign);
 bool sf_parser_is_word(const struct sf_parser *p, const char *word);
-bool sf_parser_take_sign(struct sf_parser *p, const char *sign); /* steps over it if it is there */
+bool sf_parser_take_sign(struct sf_parser *p, const char *sign); /* skips the sign if it is the
+                                                                  * current token */
 bool sf_parser_need_sign(struct sf_parser *p, const char *sign); /* else a fault */
-/* "syntax error: unexpected X, expecting Y" at the token in hand. */
+/* Reports "syntax error: unexpected X, expecting Y" at the current token. */
 void sf_parser_unexpected(struct sf_parser *p, const char *expecting);
-/* The same, where a word of the list may have been meant. */
+/* The same, with a suggestion from a list of words. */
 void sf_parser_unexpected_word(struct sf_parser *p, const char *expecting, const char *const *known,
                                size_t n_known);
-/* A fault at that place, in words. */
+/* Reports an error at that position. */
 void sf_parser_fail(struct sf_parser *p, enum sf_err err, struct sf_place place, const char *format,
                     ...) __attribute__((format(printf, 4, 5)));
-bool sf_parser_enter(struct sf_parser *p); /* one level deeper; false with a fault when too deep */
+bool sf_parser_enter(struct sf_parser *p); /* one level deeper; false with an error when too deep */
 void sf_parser_leave(struct sf_parser *p);
-/* The height of a node over two others; false with a fault when that is too much. */
+/* The height of a node above two others; false with an error when too high. */
 bool sf_parser_stack(struct sf_parser *p, struct sf_place place, uint32_t left, uint32_t right,
                      uint32_t *out);
-void *sf_parser_new(struct sf_parser *p, size_t size); /* NULL with a fault */
+void *sf_parser_new(struct sf_parser *p, size_t size); /* NULL: an error */
 
-/* expr_parse.c: a field expression up to a token that cannot belong to it. NULL with a fault. */
+/* expr_parse.c: parses a field expression up to a token that cannot belong to it. NULL: an
+ * error. */
 const struct sf_expr *sf_expr_parse(struct sf_parser *p);
 bool sf_expr_parse_attr(struct sf_parser *p,
                         struct sf_query_attr *out);    /* one attribute or intrinsic */
@@ -44,9 +46,9 @@ bool sf_expr_parse_literal(struct sf_parser *p,
                            struct sf_static *out); /* one literal, perhaps signed */
 bool sf_expr_parse_plain_literal(struct sf_parser *p, struct sf_static *out); /* without a sign */
 
-/* expr_check.c: types. Each says false with a fault. */
+/* expr_check.c: type checks. Each returns false with an error. */
 bool sf_expr_check_filter(struct sf_parser *p, const struct sf_expr *e);
-/* Of what is selected, grouped by or measured: it must have one value for a span. */
+/* For an attribute that is selected, grouped by or measured: it must have one value per span. */
 bool sf_expr_check_one_value(struct sf_parser *p, const struct sf_query_attr *a,
                              struct sf_place place);
 bool sf_expr_check(struct sf_parser *p, const struct sf_expr *e);

@@ -1,8 +1,8 @@
-/* pipeline_parse.c - spansets, pipelines and what may stand between parentheses.
+/* pipeline_parse.c - spansets, pipelines and expressions in parentheses.
  *
- * Parentheses may hold a spanset, a pipeline, a metrics query or arithmetic over several, and which
- * one is known only at the closing one. So operands are parsed into one `struct operand` and the
- * operator that follows decides what was allowed. */
+ * Parentheses may contain a spanset, a pipeline, a metrics query or arithmetic over several; which
+ * one is known only at the closing parenthesis. So operands are parsed into one `struct operand`,
+ * and the operator that follows decides what is allowed. */
 #include "query/pipeline_parse.h"
 #include "base/invariant.h"
 #include "query/const_parse.h"
@@ -18,14 +18,14 @@ enum { MAX_STAGES = 64 };
 
 enum operand_kind { NOTHING, SPANSET, METRICS, NUMBER, AGGREGATE };
 
-/* Where a pipeline may stand in parentheses is as in Tempo: alone, or on both sides of an operator,
- * ({ } | count() > 1) && ({ }), and nothing follows. Such an operand is wrapped; the other side
- * must then be in parentheses, too. */
+/* A pipeline in parentheses is allowed where Tempo allows it: alone, or on both sides of an
+ * operator, ({ } | count() > 1) && ({ }), with nothing following. Such an operand is `wrapped`;
+ * then the other side must be in parentheses, too. */
 struct operand {
     enum operand_kind kind;
     bool is_wrapped;
     const struct sf_spanset *spanset;
-    const struct sf_stage *aggregate; /* (count()), its comparison still to come */
+    const struct sf_stage *aggregate; /* (count()), whose comparison follows */
     const struct sf_metrics *metrics;
     struct sf_static number;
     struct sf_place place;
@@ -64,7 +64,7 @@ static bool keep_aggregate(struct sf_parser *p, const struct sf_stage *stage, st
     return true;
 }
 
-/* What a stage that is not a word may be. */
+/* Checks a stage that does not begin with a word. */
 static void take_operand(struct sf_parser *p, const struct stages *s, const struct operand *o,
                          struct sf_stage *stage)
 {
@@ -90,8 +90,8 @@ static void take_operand(struct sf_parser *p, const struct stages *s, const stru
     }
 }
 
-/* stage { "|" stage } [ "|" metric ]; what the first operand was decides whether there can be more.
- */
+/* stage { "|" stage } [ "|" metric ]; the kind of the first operand decides whether more may
+ * follow. */
 static bool parse_stages(struct sf_parser *p, struct stages *s, struct operand *out)
 {
     for (;;) {
@@ -147,7 +147,7 @@ static bool parse_stages(struct sf_parser *p, struct stages *s, struct operand *
 
 static struct operand parse_whole(struct sf_parser *p)
 {
-    /* Too large for the stack of a recursive call: 128 levels of it would be megabytes. */
+    /* Not on the stack of the recursive call: 128 levels would take megabytes. */
     struct operand out = {.place = p->token.place};
     struct stages *s = sf_parser_new(p, sizeof(*s));
     struct sf_spanset *leaf;
@@ -242,7 +242,7 @@ static struct operand parse_filter(struct sf_parser *p)
         if (!leaf->filter)
             return out;
     }
-    /* A word that does not belong there explains more than the type of what stands before it. */
+    /* An unexpected token is reported first: it explains more than the type of what precedes it. */
     if (sf_parser_need_sign(p, "}") && leaf->filter)
         sf_expr_check_filter(p, leaf->filter);
     p->n_braces = 0;
@@ -280,7 +280,7 @@ static void unexpected_stage(struct sf_parser *p)
 
 static struct operand pipeline_parse_primary(struct sf_parser *p, bool is_wrapped);
 
-/* Of numbers only: 0 - ({ } | rate()) is how a series is negated. */
+/* For numbers only: a series is negated by 0 - ({ } | rate()). */
 static struct operand parse_negative(struct sf_parser *p, struct sf_place place)
 {
     struct operand out = {.place = place};
@@ -466,12 +466,12 @@ void sf_pipeline_parse(struct sf_parser *p, struct sf_query *q)
         if (!sf_metric_parse_seconds(p, m))
             return;
         q->metrics = m;
-    } else if (o.kind != SPANSET) { /* a number or an aggregate, and a parenthesis too many */
+    } else if (o.kind != SPANSET) { /* a number or an aggregate in redundant parentheses */
         sf_parser_unexpected(p, "a comparison such as count() > 5");
     } else {
         q->pipeline = pipeline_of(p, o.spanset);
     }
-    while (!p->err && sf_parser_is_word(p, "with")) { /* the last one counts */
+    while (!p->err && sf_parser_is_word(p, "with")) { /* the last one is used */
         if (!sf_hint_parse(p, q))
             return;
     }

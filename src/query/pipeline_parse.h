@@ -2,5 +2,5 @@
 #pragma once
 #include "query/parser.h"
 
-/* A whole query from the token in hand to the end; faults stick in `p`. */
+/* Parses a whole query from the current token to the end; `p` keeps errors. */
 void sf_pipeline_parse(struct sf_parser *p, struct sf_query *q);

@@ -56,8 +56,8 @@ static const struct sf_query *as_filter(sf_str text, struct sf_arena *req, bool 
 struct split {
     sf_str parts[MAX_PARTS];
     size_t n;
-    bool has_or; /* at the top: a part that is true makes all of it true */
-    size_t end;  /* of what is between the braces */
+    bool has_or; /* at the top level: if one part is true, all of it is */
+    size_t end;  /* end of the text between the braces */
 };
 
 static size_t skip_string(sf_str text, size_t at)
@@ -70,7 +70,7 @@ static size_t skip_string(sf_str text, size_t at)
     return at;
 }
 
-/* By hand, not by tokens: a lexer stops at the first that is not whole. */
+/* Without the lexer, which stops at the first incomplete token. */
 static void split_conditions(sf_str text, struct split *out)
 {
     size_t from = 0, at = 0, depth = 0;
@@ -127,7 +127,8 @@ const struct sf_query *sf_query_parse_partial(sf_str text, struct sf_arena *req)
     return as_filter(one, req, &is_query);
 }
 
-/* The parser of select() knows every spelling; it must have read one attribute and nothing else. */
+/* Uses the parser of select(), which accepts every spelling; it must have read one attribute and
+ * nothing else. */
 enum sf_err sf_query_parse_attr(sf_str text, struct sf_arena *req, struct sf_query_attr *out,
                                 struct sf_why *why)
 {

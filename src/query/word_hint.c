@@ -63,7 +63,7 @@ static const char *sign_hint(const struct sf_parser *p)
 
 /* ---- names ---- */
 
-/* A word with a dot behind it: an attribute whose scope is mistyped or missing. */
+/* A word followed by a dot: an attribute whose scope is mistyped or missing. */
 static void dotted_hint(const struct sf_parser *p, char *out)
 {
     static const char *const scopes[] = {"span", "resource",        "event",
@@ -83,7 +83,7 @@ static void dotted_hint(const struct sf_parser *p, char *out)
                  SF_STR_ARG(sf_str_part(p->token.text, 0, 20)), (int)len, rest.p);
 }
 
-/* Behind a comparison a word is most likely text. */
+/* After a comparison a word is probably meant as text. */
 static bool is_compared(const struct sf_parser *p)
 {
     size_t at = p->token.off;

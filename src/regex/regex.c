@@ -22,14 +22,15 @@ enum { MATCH_LIMIT = 100000, HEAP_LIMIT_KIB = 1024 };
 
 struct sf_regex {
     pcre2_code *code;
-    struct sf_word_list *words; /* of long whole patterns: instead of code */
-    sf_str pattern;             /* of whole patterns: for a program */
-    struct sf_buf literal;      /* of whole patterns: what every text that matches holds */
-    bool is_literal;            /* and nothing more is required of it */
+    struct sf_word_list *words; /* for long lists of words: used instead of code */
+    sf_str pattern;             /* for whole-text patterns: source of the linear-time program */
+    struct sf_buf literal;      /* for whole-text patterns: text that every match contains */
+    bool is_literal;            /* and it is the only condition */
     uint64_t number;
 };
 
-struct slow { /* a pattern that hit the bound once: it is walked through from then on */
+struct slow { /* a pattern that once reached the limit: from then on matched by the linear-time
+               * program */
     uint64_t number;
     struct sf_regex_program *program;
     struct slow *next;
@@ -57,7 +58,7 @@ static void give_memory(void *p, void *arg)
 
 /* ---- PCRE2 ---- */
 
-/* Asks PCRE2 for machine code too. */
+/* Compile to machine code too. */
 enum { FAST = 1 };
 
 static enum sf_err compile(sf_str pattern, sf_str shown, uint32_t options, int speed,
@@ -80,7 +81,8 @@ static enum sf_err compile(sf_str pattern, sf_str shown, uint32_t options, int s
     }
     if (code) {
         if (speed == FAST)
-            pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); /* without it slower, not wrong */
+            pcre2_jit_compile(code, PCRE2_JIT_COMPLETE); /* on failure matching is slower, but
+                                                          * correct */
         re->code = code;
         *out = re;
         re = NULL;
@@ -88,7 +90,7 @@ static enum sf_err compile(sf_str pattern, sf_str shown, uint32_t options, int s
         err = sf_fail(why, SF_ERR_NOMEM, "regular expression: no memory");
     } else {
         PCRE2_UCHAR text[96] = "malformed";
-        size_t lead = pattern.len - shown.len > 3 ? 5 : 0; /* what was put in front */
+        size_t lead = pattern.len - shown.len > 3 ? 5 : 0; /* length of the prefix that was added */
         pcre2_get_error_message(code_number, text, sizeof(text));
         fault_at = fault_at > lead ? fault_at - lead : 0;
         err = sf_regex_syntax_refuse(shown, fault_at < shown.len ? fault_at : shown.len,
@@ -113,7 +115,7 @@ enum sf_err sf_regex_new(sf_str pattern, bool is_caseless, struct sf_regex **out
 static const uint32_t whole = PCRE2_DOLLAR_ENDONLY | PCRE2_DOTALL | PCRE2_UTF |
                               PCRE2_NO_AUTO_CAPTURE | PCRE2_ALT_CIRCUMFLEX;
 
-/* RE2's bounds on repeats in repeats. PCRE2 would write them out and let them be. */
+/* RE2's limits on nested repeats; PCRE2 would expand them. */
 static enum sf_err check_size(sf_str pattern, struct sf_why *why)
 {
     struct sf_regex_tree tree;
@@ -127,14 +129,14 @@ static enum sf_err check_size(sf_str pattern, struct sf_why *why)
                  : SF_OK;
 }
 
-/* Longer than a pattern may be, and yet simple. */
+/* Longer than a pattern may be, but only words. */
 static bool is_long_list(sf_str pattern)
 {
     return pattern.len > SF_REGEX_MAX_LEN && sf_word_list_is(pattern);
 }
 
-/* By itself, not inside what anchors it: an unterminated class would swallow the anchor, and the
- * error would refer to text that is not in the pattern. */
+/* Compiled alone, without the added anchors: an unterminated class would include the anchor, and
+ * the error would refer to text that is not in the pattern. */
 enum sf_err sf_regex_check_whole(sf_str pattern, struct sf_why *why)
 {
     struct sf_regex *re = NULL;
@@ -343,8 +345,8 @@ enum sf_regex_result sf_regex_match(const struct sf_regex *re, sf_str text,
     if (re->literal.len &&
         (text.len < re->literal.len || !memmem(text.p, text.len, re->literal.p, re->literal.len)))
         return SF_REGEX_NONE;
-    /* Bytes that are no character match nothing, and all of the text must be matched. (PCRE2 can
-     * examine such texts itself, but its machine code then misses matches: /\\S*x/ on "äx".) */
+    /* Invalid UTF-8 matches nothing, and the whole text must match. (PCRE2 can handle such texts,
+     * but its machine code then misses matches: /\\S*x/ on "äx".) */
     if (!sf_utf8_is_valid(text))
         return SF_REGEX_NONE;
     if (re->is_literal)

@@ -6,10 +6,10 @@
 
 struct search {
     const struct sf_regex_tree *tree;
-    struct sf_buf run;   /* characters in a row up to here */
+    struct sf_buf run;   /* current sequence of characters */
     struct sf_buf *best; /* the longest so far */
-    uint32_t n_runs;     /* that are not empty */
-    bool has_other;      /* than characters, and .* at the ends */
+    uint32_t n_runs;     /* number of sequences that are not empty */
+    bool has_other;      /* has anything other than characters, and .* at the ends */
     uint32_t n_anything; /* .* so far */
 };
 
@@ -30,7 +30,7 @@ static bool is_anything(const struct search *s, const struct sf_regex_node *n)
            !child->next && child->kind == SF_REGEX_ONE && child->op == SF_REGEX_ANY;
 }
 
-/* Everything in a sequence must be there; of the rest nothing is stated. */
+/* All elements of a sequence are required; nothing is known about other nodes. */
 static void regex_literal_walk(struct search *s, uint32_t at)
 {
     const struct sf_regex_node *n = &s->tree->nodes[at];
@@ -66,7 +66,7 @@ void sf_regex_literal(sf_str pattern, struct sf_buf *out, bool *out_is_all)
         regex_literal_walk(&s, tree.root);
         ends = s.run.len == 0; /* .* stands last */
         regex_literal_end_run(&s);
-        /* Two .* and one run between them: the first thing is .* too. */
+        /* Two .* with one sequence of characters between them: the first node must be .* too. */
         *out_is_all = !s.has_other && s.n_runs == 1 && s.n_anything == 2 && ends &&
                       root->kind == SF_REGEX_ALL_OF && root->first &&
                       is_anything(&s, &tree.nodes[root->first]);

@@ -18,13 +18,13 @@ enum {
     FORK = SF_REGEX_OPS, /* on with both */
     JUMP,
     DONE,
-    STEPS_A_LOOK = 1 << 20, /* between two queries whether to continue: a few milliseconds */
+    STEPS_A_LOOK = 1 << 20, /* steps between two calls of `goes_on`: a few milliseconds */
     NO_CHAR = -1
 };
 
 struct inst {
     uint8_t op;
-    uint32_t arg; /* character, class, or where to continue */
+    uint32_t arg; /* character, class, or index of the next instruction */
     uint32_t other;
 };
 
@@ -32,8 +32,8 @@ struct class
 {
     pcre2_code *code;
     uint64_t ascii[2];
-    int64_t last; /* another character, and */
-    bool is_in;   /* what was found of it */
+    int64_t last; /* cache: the last other character, and */
+    bool is_in;   /* whether it is in the class */
 };
 
 struct sf_regex_program {
@@ -42,9 +42,10 @@ struct sf_regex_program {
     struct class *classes;
     uint32_t n_classes;
     pcre2_match_data *data;
-    /* A walk: instructions waiting for the next character, in two lists that alternate. */
+    /* State of matching: instructions that wait for the next character, in two alternating
+     * lists. */
     uint32_t *lists[2], n_list[2];
-    uint32_t *seen; /* the turn in which an instruction was put on a list */
+    uint32_t *seen; /* the step in which an instruction was last put on a list */
     uint32_t *stack;
     uint32_t turn;
     bool is_done; /* in this turn */
@@ -64,7 +65,7 @@ static void regex_program_emit(struct sf_regex_program *p, const struct sf_regex
 
 static void emit_any_of(struct sf_regex_program *p, const struct sf_regex_tree *t, uint32_t first)
 {
-    uint32_t jumps = UINT32_MAX; /* a chain through their arguments */
+    uint32_t jumps = UINT32_MAX; /* a list linked through their arguments */
     for (uint32_t c = first; c; c = t->nodes[c].next) {
         uint32_t fork = t->nodes[c].next ? regex_program_add(p, FORK, p->n + 1) : UINT32_MAX;
         regex_program_emit(p, t, c);
@@ -83,7 +84,7 @@ static void emit_any_of(struct sf_regex_program *p, const struct sf_regex_tree *
 static void emit_repeat(struct sf_regex_program *p, const struct sf_regex_tree *t,
                         const struct sf_regex_node *n)
 {
-    uint32_t forks = UINT32_MAX; /* a chain through their other ways */
+    uint32_t forks = UINT32_MAX; /* a list linked through their second targets */
     for (int i = 0; i < n->min; i++)
         regex_program_emit(p, t, n->first);
     for (int i = n->min; i < n->max || (n->max == SF_REGEX_UNBOUNDED && i == n->min); i++) {
@@ -101,7 +102,7 @@ static void emit_repeat(struct sf_regex_program *p, const struct sf_regex_tree *
     }
 }
 
-/* Groups and repeats nest no deeper than PCRE2 let them. */
+/* PCRE2 has limited the nesting of groups and repeats. */
 static void regex_program_emit(struct sf_regex_program *p, const struct sf_regex_tree *t,
                                uint32_t at)
 {
@@ -153,7 +154,8 @@ static bool regex_program_make(struct sf_regex_program *p, const struct sf_regex
     p->lists[0] = sf_heap_new_n(p->cap, sizeof(uint32_t));
     p->lists[1] = sf_heap_new_n(p->cap, sizeof(uint32_t));
     p->seen = sf_heap_new_n(p->cap, sizeof(uint32_t));
-    p->stack = sf_heap_new_n(2 * (size_t)p->cap, sizeof(uint32_t)); /* each forks once a turn */
+    p->stack = sf_heap_new_n(2 * (size_t)p->cap, sizeof(uint32_t)); /* each instruction forks at
+                                                                     * most once per step */
     p->data = pcre2_match_data_create(1, NULL);
     if (!p->insts || !p->classes || !p->lists[0] || !p->lists[1] || !p->seen || !p->stack ||
         !p->data)
@@ -202,7 +204,7 @@ void sf_regex_program_free(struct sf_regex_program *p)
 
 /* ---- walking ---- */
 
-struct place { /* between two characters */
+struct place { /* a position between two characters */
     int64_t before, after;
 };
 
@@ -224,7 +226,7 @@ static bool regex_program_holds(int op, struct place at)
     }
 }
 
-/* Follows everything that takes no character. */
+/* Follows all instructions that consume no character. */
 static void reach(struct sf_regex_program *p, int list, uint32_t from, struct place at)
 {
     uint32_t n = 0;

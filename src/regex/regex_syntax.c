@@ -16,7 +16,7 @@ static bool regex_syntax_is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* "(?...": groups without capture, flags and names pass; everything else of PCRE does not. */
+/* "(?...": non-capturing groups, flags and names are allowed; other PCRE forms are not. */
 static bool is_allowed_group(sf_str rest)
 {
     size_t i = 0;
@@ -32,7 +32,7 @@ static bool is_allowed_group(sf_str rest)
     return i > 0 && i < rest.len && (rest.p[i] == ')' || rest.p[i] == ':');
 }
 
-/* Digits from *at on; stays at a number too large for any repeat. */
+/* Reads digits from *at on; a number too large for any repeat is limited. */
 static int regex_syntax_read_number(sf_str p, size_t *at)
 {
     int n = 0;
@@ -64,13 +64,13 @@ static const char *check_escape(char c)
 {
     if (c >= '1' && c <= '9')
         return "back-references are not allowed";
-    /* What RE2 knows; any punctuation represents itself. */
+    /* Escapes that RE2 has; escaped punctuation stands for itself. */
     if (((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) && !strchr("abfnrtvxdDsSwWABzpPQ", c))
         return "this escape is not allowed";
     return NULL;
 }
 
-/* Past a bracket class, or to the end when it is not closed (PCRE2 reports it then). */
+/* The end of a bracket class, or of the pattern if it is not closed (which PCRE2 reports). */
 static size_t skip_class(sf_str p, size_t at, const char **out_fault)
 {
     size_t i = at + 1;
@@ -181,7 +181,7 @@ enum sf_err sf_regex_syntax_check(sf_str p, struct sf_why *why)
             break;
         case '[': step = skip_class(p, i, &fault) - i; break;
         case ')':
-            /* Counted here, so that a pattern cannot close a group put around it. */
+            /* Counted here, so that a pattern cannot close the group added around it. */
             if (depth-- == 0)
                 return sf_regex_syntax_refuse(p, i, "unexpected )", why);
             break;

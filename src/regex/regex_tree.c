@@ -1,6 +1,6 @@
-/* regex_tree.c - a recursive-descent parser for RE2 syntax that the pattern has already passed a
- * check for. Nodes go into one array and refer to each other by index. The size computed here
- * bounds nested repeats before anything is compiled. */
+/* regex_tree.c - a recursive-descent parser for patterns whose RE2 syntax was checked before. Nodes
+ * are in one array and refer to each other by index. The size computed here limits nested repeats
+ * before anything is compiled. */
 #include "regex/regex_tree.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ enum { MAX_SIZE = 100000, NONE = 0 };
 struct parser {
     sf_str p;
     size_t at;
-    struct sf_regex_tree tree; /* the first node is none */
+    struct sf_regex_tree tree; /* node 0 means none */
 };
 
 struct flags {
@@ -45,7 +45,7 @@ static uint32_t regex_tree_add_one(struct parser *r, enum sf_regex_op op, uint32
         r, (struct sf_regex_node){.kind = SF_REGEX_ONE, .op = (uint8_t)op, .arg = arg});
 }
 
-/* The class that is written at [at, at + len); the same text is the same class. */
+/* The class written at [at, at + len); the same text gives the same class. */
 static uint32_t regex_tree_add_class(struct parser *r, size_t at, size_t len, struct flags f)
 {
     uint32_t i = 0;
@@ -112,7 +112,7 @@ static uint32_t parse_escape(struct parser *r, struct flags f)
 
 static uint32_t parse_any_of(struct parser *r, struct flags f);
 
-/* "(", "(?:", "(?P<name>", "(?i:", or "(?i)" with nothing in it, which changes `f`. */
+/* "(", "(?:", "(?P<name>", "(?i:", or "(?i)", which has no content and changes `f`. */
 static uint32_t regex_tree_parse_group(struct parser *r, struct flags *f)
 {
     struct flags inner = *f;
@@ -124,7 +124,7 @@ static uint32_t regex_tree_parse_group(struct parser *r, struct flags *f)
                       r->p.p[r->at] != '>';
              r->at++) {
             switch (r->p.p[r->at]) {
-            case '<': /* a name: letters of it are no flags */
+            case '<': /* a name: its letters are not flags */
                 while (r->at + 1 < r->p.len && r->p.p[r->at + 1] != '>')
                     r->at++;
                 break;
@@ -132,7 +132,7 @@ static uint32_t regex_tree_parse_group(struct parser *r, struct flags *f)
             case 'i': inner.is_caseless = is_on; break;
             case 'm': inner.is_multiline = is_on; break;
             case 's': inner.is_single = is_on; break;
-            default: break; /* P; U: which way is tried first does not matter here */
+            default: break; /* P; U: greediness does not matter here */
             }
         }
         if (r->at < r->p.len && r->p.p[r->at++] == ')') {
@@ -168,7 +168,7 @@ static uint32_t parse_item(struct parser *r, struct flags *f)
     }
 }
 
-/* A repeat behind what was just read; false: there is none. */
+/* A repeat after the item just read; false: there is none. */
 static bool parse_repeat(struct parser *r, uint32_t *item)
 {
     struct sf_regex_node n = {.kind = SF_REGEX_REPEAT, .first = *item, .max = SF_REGEX_UNBOUNDED};
@@ -188,12 +188,12 @@ static bool parse_repeat(struct parser *r, uint32_t *item)
     }
     r->at += len;
     if (r->at < r->p.len && r->p.p[r->at] == '?')
-        r->at++; /* which way is tried first does not matter here */
+        r->at++; /* greediness does not matter here */
     *item = regex_tree_add_node(r, n);
     return true;
 }
 
-/* The last of a chain gets a sibling. */
+/* Appends a node to a list of siblings. */
 static void chain(struct parser *r, uint32_t *first, uint32_t *last, uint32_t n)
 {
     if (n == NONE)
@@ -215,7 +215,7 @@ static uint32_t parent_of(struct parser *r, enum sf_regex_kind kind, uint32_t fi
                : first;
 }
 
-/* "\\Q...\\E": each character is one. */
+/* "\\Q...\\E": each character is literal. */
 static bool parse_quote(struct parser *r, struct flags f, uint32_t *first, uint32_t *last)
 {
     size_t end;
@@ -270,7 +270,7 @@ static uint32_t parse_any_of(struct parser *r, struct flags f)
 
 struct size {
     uint64_t n_insts;
-    uint64_t repeats; /* the most that multiply */
+    uint64_t repeats; /* largest product of nested repeats */
 };
 
 static struct size regex_tree_size_of(const struct sf_regex_tree *t, uint32_t at)
@@ -287,7 +287,7 @@ static struct size regex_tree_size_of(const struct sf_regex_tree *t, uint32_t at
         all.n_insts = (all.n_insts + 1) * (times + 1) + 1;
         all.repeats *= times > 1 ? times : 1;
     }
-    /* Bounded, so that no product of the levels above can wrap. */
+    /* Limited, so that no product of outer levels can overflow. */
     if (all.n_insts > MAX_SIZE)
         all.n_insts = MAX_SIZE + 1;
     if (all.repeats > SF_REGEX_MAX_REPEAT)

@@ -1,8 +1,7 @@
-/* regex_tree.h - a regular expression taken apart.
+/* regex_tree.h - the syntax tree of a regular expression.
  *
- * Of a pattern that sf_regex_syntax_check() and PCRE2 took, which bounds its length and how deep
- * groups nest. Nodes are numbers into a list; children of a sequence or of alternatives are
- * chained. */
+ * For a pattern that sf_regex_syntax_check() and PCRE2 accept, which limits its length and nesting.
+ * Nodes are indexes into a list; children of a sequence or of alternatives are linked. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,7 +11,7 @@
 
 enum sf_regex_op {
     SF_REGEX_CHAR,  /* just this one */
-    SF_REGEX_CLASS, /* one that the class has */
+    SF_REGEX_CLASS, /* a character of the class */
     SF_REGEX_ANY,
     SF_REGEX_ANY_BUT_NEWLINE,
     SF_REGEX_LINE_START,
@@ -40,7 +39,7 @@ struct sf_regex_node {
     int min, max;   /* REPEAT; the latter may be SF_REGEX_UNBOUNDED */
 };
 
-struct sf_regex_class { /* a class as it is written, or a letter whose case does not matter */
+struct sf_regex_class { /* a class as written, or a letter without case */
     size_t at, len;     /* in the pattern */
     bool is_caseless;
 };
@@ -56,8 +55,7 @@ struct sf_regex_tree {
 /* NOMEM. */
 enum sf_err sf_regex_tree_make(sf_str pattern, struct sf_regex_tree *out);
 void sf_regex_tree_done(struct sf_regex_tree *t);
-/* Instructions it takes with its repeats written out; at most one more than the largest number that
- * is taken. */
+/* The number of instructions with all repeats expanded; limited to the maximum + 1. */
 uint64_t sf_regex_tree_size(const struct sf_regex_tree *t);
-/* What RE2 would not take: NULL when it would. */
+/* Why RE2 would refuse it; NULL: it would not. */
 const char *sf_regex_tree_check(const struct sf_regex_tree *t);

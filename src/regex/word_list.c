@@ -7,7 +7,7 @@
 #include "base/text.h"
 
 struct sf_word_list {
-    char *text; /* the words, unescaped, back to back */
+    char *text; /* the unescaped words, concatenated */
     sf_str *words;
     size_t n;
 };

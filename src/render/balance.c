@@ -1,4 +1,5 @@
-/* balance.c - what of a service's samples its spans got, and what no span got, as JSON. */
+/* balance.c - which part of a service's samples is attributed to spans, and which is not, as
+ * JSON. */
 #include "render/balance.h"
 
 #include "render/grades.h"

@@ -1,4 +1,5 @@
-/* balance.h - what of a service's samples its spans got, and what no span got, as JSON. */
+/* balance.h - which part of a service's samples is attributed to spans, and which is not, as
+ * JSON. */
 #pragma once
 #include "base/buf.h"
 #include "model/answer/balance.h"

@@ -40,7 +40,7 @@ static void chart_add_right(struct sf_buf *out, const struct sf_chart *c, double
     sf_buf_done(&cell);
 }
 
-/* What column `at` of `n_columns` shows: the mean of its steps that have a sample. */
+/* The value of column `at` of `n_columns`: the mean of its steps that have a value. */
 static double column(const struct sf_chart *c, const double *values, uint32_t n_columns,
                      uint32_t at)
 {
@@ -60,7 +60,7 @@ struct extent {
     double least, most, last;
 };
 
-/* Of the steps themselves: a column may be the mean of several. */
+/* Minimum and maximum of the steps themselves: a column may be the mean of several. */
 static struct extent chart_extent_of(const struct sf_chart *c, const double *values)
 {
     struct extent e = {NAN, NAN, NAN};
@@ -75,9 +75,8 @@ static struct extent chart_extent_of(const struct sf_chart *c, const double *val
     return e;
 }
 
-/* Eighths of a full column, of which there are `height` on top of each other. Charts stand on 0
- * unless something is below it. A sample always shows, and never as nothing when it is something.
- */
+/* Height of a bar in eighths of a line; the chart has `height` lines. Charts begin at 0 unless
+ * there are negative values. A value is always visible, also if it is very small. */
 static unsigned eighths(double v, double low, double high, unsigned height)
 {
     double share = high > low ? (v - low) / (high - low) : 0;
@@ -132,7 +131,7 @@ static void draw_tall(const struct sf_chart *c, uint32_t n_columns, struct sf_bu
     const double *values = c->series->values;
     struct extent e = chart_extent_of(c, values);
     double low = e.least < 0 ? e.least : 0;
-    struct sf_chart zero = {.unit = c->unit}; /* it is not an estimate */
+    struct sf_chart zero = {.unit = c->unit}; /* the zero of the axis is not an estimate */
     for (unsigned row = HEIGHT; row-- > 0;) {
         if (row == HEIGHT - 1)
             chart_add_right(out, c, e.most, NUMBER_COLUMNS);
@@ -185,7 +184,8 @@ static void draw_lines(const struct sf_chart *c, size_t width, uint32_t n_column
     size_t used = n_columns + 3 * NUMBER_COLUMNS,
            label = width > used + LABEL_MIN ? width - used - 1 : LABEL_MIN;
     double low = 0, high = 0;
-    for (uint32_t i = 0; i < c->n_series; i++) { /* one scale for all: lines can be compared */
+    for (uint32_t i = 0; i < c->n_series; i++) { /* one scale for all, so that lines can be
+                                                  * compared */
         struct extent e = chart_extent_of(c, c->series[i].values);
         low = e.least < low ? e.least : low;
         high = e.most > high ? e.most : high;

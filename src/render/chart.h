@@ -1,7 +1,8 @@
-/* chart.h - numbers over time for a terminal.
+/* chart.h - draws values over time in a terminal.
  *
- * One series is drawn tall, with its axis; several are a line each, so that they can be compared.
- * Each column of the terminal is one step, or the mean of several when there are more. */
+ * One series is drawn with several lines and an axis; of several series each has one line, so that
+ * they can be compared. Each column of the terminal is one step, or the mean of several when there
+ * are more. */
 #pragma once
 #include "base/buf.h"
 
@@ -17,11 +18,10 @@ struct sf_chart {
     uint32_t n_series, n_steps;
     int64_t first_ns, step_ns; /* of the samples */
     enum sf_chart_unit unit;
-    bool is_flat;     /* a line each, even a single one */
-    bool is_estimate; /* its figures are marked so */
+    bool is_flat;     /* one line per series, even for a single one */
+    bool is_estimate; /* its figures are marked as estimates */
 };
 
-/* Columns a chart has for steps in a terminal that wide: the number of steps to request.
- */
+/* Columns available for steps at that terminal width: the number of steps to request. */
 uint32_t sf_chart_columns(size_t width);
 void sf_chart_draw(const struct sf_chart *c, size_t width, struct sf_buf *out);

@@ -1,4 +1,4 @@
-/* clocks.c - what was done about hosts whose clocks contradict each other. */
+/* clocks.c - corrections of clocks that contradict each other. */
 #include "render/clocks.h"
 
 #include "render/units.h"

@@ -1,4 +1,4 @@
-/* cohort.c - the code of a set of spans as one flame graph, as JSON and text. */
+/* cohort.c - the merged flame graph of a set of spans, as JSON and text. */
 #include "render/cohort.h"
 
 #include <math.h>
@@ -56,7 +56,7 @@ enum sf_err sf_cohort_json(const struct sf_cohort_view *c, struct sf_buf *out, s
     return sf_buf_ok(out) ? SF_OK : sf_fail(why, out->err, "span set: no memory for the answer");
 }
 
-/* All time of the spans: the bars come to their mean duration. */
+/* For all time of the spans: the bars add up to their mean duration. */
 static void time_words(const struct sf_cohort_view *c, struct sf_buf *out)
 {
     sf_buf_add_str(out, SF_STR(", mean "));

@@ -1,4 +1,4 @@
-/* cohort.h - the code of a set of spans as one flame graph, as JSON and text. */
+/* cohort.h - the merged flame graph of a set of spans, as JSON and text. */
 #pragma once
 #include "base/err.h"
 #include "model/answer/cohort.h"

@@ -41,7 +41,7 @@ static void write_bool(struct sf_json_writer *w, const char *key, bool v)
     sf_json_write_bool(w, v);
 }
 
-/* Members of the object at hand. Without bounds too few spans have it. */
+/* Members of an open object. Without bounds if too few spans have it. */
 static void comparison_write_row(struct sf_json_writer *w, const struct sf_comparison_row *r)
 {
     comparison_write_f64(w, "left", r->left);

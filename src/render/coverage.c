@@ -49,7 +49,7 @@ static void coverage_write_types(struct sf_json_writer *w, const struct sf_cover
     sf_json_write_key_u64(w, SF_STR("moreTypes"), c->n_more_types);
 }
 
-/* In samples, as those received: a row of `grades` may represent several. */
+/* In samples, like those received: a record in `grades` may represent several. */
 static void write_counts(struct sf_json_writer *w, const struct sf_coverage *c)
 {
     coverage_write_f64(w, "knownSamples", c->known);
@@ -169,7 +169,8 @@ static void coverage_add_link(struct sf_buf *out, const struct sf_coverage *c)
         return;
     sf_buf_print(out, "spans       %llu checked, %llu with samples",
                  (unsigned long long)c->n_checked, (unsigned long long)c->n_sampled);
-    if (c->expected > 0 && c->received > c->expected) /* on several threads at once */
+    if (c->expected > 0 && c->received > c->expected) /* more than expected: several threads at
+                                                       * once */
         sf_buf_print(out, ": %.0f samples", c->received);
     else if (c->expected > 0)
         sf_buf_print(out, ": %.0f samples of about %.0f expected a thread", c->received,

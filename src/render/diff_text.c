@@ -83,7 +83,7 @@ bool sf_diff_text_lengths_differ(const struct sf_profile_view *left,
     return a > 0 && b > 0 && fabs(a - b) > 0.01 * fmax(a, b);
 }
 
-/* Sums over ranges of different length are not alike. */
+/* Warns that sums over ranges of different length are not comparable. */
 static void add_lengths(const struct sf_diff_text *d, struct sf_buf *out)
 {
     if (!sf_diff_text_lengths_differ(d->left, d->right))

@@ -1,4 +1,4 @@
-/* diff_text.h - what got slower and what got faster, absolute and relative. */
+/* diff_text.h - what became slower and what became faster, absolute and relative. */
 #pragma once
 #include "base/err.h"
 #include "flame/tree_diff.h"
@@ -11,11 +11,11 @@ struct sf_diff_text {
     enum sf_diff_measure measure; /* what rows are ranked by */
     size_t columns;
     uint32_t limit;
-    double min_share; /* of the tree form */
+    double min_share; /* for the tree */
     bool has_color;
 };
 
-/* Profiles that cover different times: their sums do not compare. */
+/* True if the profiles cover times of different length, so that their sums are not comparable. */
 bool sf_diff_text_lengths_differ(const struct sf_profile_view *left,
                                  const struct sf_profile_view *right);
 /* Functions by change of self value: before, after, difference, ratio, share of each side. */

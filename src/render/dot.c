@@ -21,7 +21,9 @@ static int by_ends(const void *a, const void *b)
     return x->to < y->to ? -1 : x->to > y->to;
 }
 
-/* Quotes and backslashes would end the text, a line's end is written as one. */
+/* Escapes quotes and backslashes; line ends become "\
+ *
+ * ". */
 static void dot_add_text(struct sf_buf *out, sf_str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -53,8 +55,8 @@ static void add_boxes(const struct sf_profile_view *v, const struct sf_top_row *
     }
 }
 
-/* Each node's nearest ancestor that is shown is its caller: functions too small to be drawn do not
- * cut the way between those that are. */
+/* The caller of a node is its nearest ancestor that is shown, so that hidden functions do not
+ * interrupt the graph. */
 static uint32_t find_edges(const struct sf_tree *t, const int64_t *totals, const bool *is_shown,
                            uint32_t *above, struct edge *edges)
 {

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "model/answer/profile_view.h"
 
-/* Of a tree grouped by function; the `max_nodes` functions with the largest totals. A function
- * counts once in each stack, however often it is on it. Nothing at all without values. */
+/* For a tree grouped by function; shows the `max_nodes` functions with the largest totals. A
+ * function counts once per stack. Writes nothing without values. */
 enum sf_err sf_dot_render(const struct sf_profile_view *v, uint32_t max_nodes,
                           struct sf_arena scratch, struct sf_buf *out, struct sf_why *why);

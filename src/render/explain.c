@@ -92,7 +92,7 @@ static void explain_add_children(struct sf_json_writer *w, const struct sf_expla
         sf_json_write_key_u64(w, SF_STR("duration_ns"), s->duration_ns);
         sf_json_write_key(w, SF_STR("parts"));
         explain_add_parts(w, v, s->trace, 0, s->parts,
-                          s->n_parts); /* of all below: no part of one span */
+                          s->n_parts); /* of all spans below: not a part of one span */
         sf_json_write_object_end(w);
     }
     sf_json_write_array_end(w);
@@ -247,7 +247,7 @@ void sf_explain_json(const struct sf_explain_view *v, struct sf_buf *out)
 /* ---- text ---- */
 
 enum { WORDS = 28, AMOUNT = 11, SHARE = 8, LINES = 3, BELOW_LINES = 2 };
-#define SMALLEST 0.01 /* of the duration: parts with a line of their own */
+#define SMALLEST 0.01 /* minimum share of the duration of a part with its own line */
 
 static void pad_to(struct sf_buf *out, size_t start, size_t columns)
 {
@@ -299,7 +299,7 @@ static void add_few(struct sf_buf *cell, const struct sf_explain_part *p)
     sf_buf_print(cell, "%.0f sample%s", p->few, p->few < 1.5 ? "" : "s");
 }
 
-/* A part of a child: indented, with the function most of it is in. */
+/* A part of a child: indented, with the function that has most of it. */
 static void text_below(const struct sf_explain_view *v, const struct sf_explain_part *p,
                        struct sf_buf *out)
 {
@@ -388,7 +388,7 @@ static void text_part(const struct sf_explain_view *v, const struct sf_explain_p
     sf_buf_done(&cell);
 }
 
-/* Small ones together: the lines come to the duration all the same. */
+/* Combines small parts, so that the lines still add up to the duration. */
 static void text_parts(const struct sf_explain_view *v, struct sf_buf *out)
 {
     struct sf_explain_part rest = {.words = "smaller parts", .is_significant = true};
@@ -409,7 +409,7 @@ void sf_explain_text(const struct sf_explain_view *v, struct sf_buf *out)
 {
     struct sf_buf sentence = {0};
     char id[33], own[17];
-    if (v->of == SF_EXPLAIN_SET && v->query.len > 0) { /* spans of any name */
+    if (v->of == SF_EXPLAIN_SET && v->query.len > 0) { /* spans with any name */
         sf_units_text(out, v->query, 120);
         sf_buf_add_str(out, SF_STR("\n"));
     } else if (v->name.len > 0) {

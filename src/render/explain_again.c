@@ -1,4 +1,4 @@
-/* explain_again.c - what requests an explanation again. */
+/* explain_again.c - the command and the URL that repeat an explanation. */
 #include <inttypes.h>
 
 #include "base/text.h"

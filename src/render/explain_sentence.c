@@ -1,4 +1,4 @@
-/* explain_sentence.c - why it took so long, in one sentence. */
+/* explain_sentence.c - an explanation of a duration in one sentence. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,9 +8,9 @@
 
 enum {
     PARTS = 4,         /* named at most */
-    FUNCTIONS = 3,     /* of the time on the CPU */
+    FUNCTIONS = 3,     /* functions named for CPU time */
     CHILD_PARTS = 2,   /* of a span below */
-    NAME_COLUMNS = 60, /* of a function or a span */
+    NAME_COLUMNS = 60, /* maximum width of a function's or a span's name */
     REASON_COLUMNS = 100
 };
 #define WORTH_SAYING 0.05 /* of the duration */
@@ -31,7 +31,7 @@ static bool explain_sentence_is_part(const struct sf_explain_part *p, const char
     return sf_str_eq(sf_str_from(p->name), sf_str_from(name));
 }
 
-/* "(6 ms-14 ms)": where it is not the figure itself. */
+/* "(6 ms-14 ms)", if it differs from the figure itself. */
 static void explain_sentence_add_bounds(struct sf_buf *out, double ns, double low, double high)
 {
     if (!isfinite(low) || !isfinite(high) || fabs(high - low) <= fabs(ns) * 0.02)
@@ -111,7 +111,7 @@ static void add_below(const struct sf_explain_span *s, struct sf_buf *out)
         if (fabs((double)s->parts[i].ns) < fabs(whole) * 2 * WORTH_SAYING)
             break;
         if ((double)s->parts[i].ns * whole < 0)
-            continue; /* of a difference: it goes the other way */
+            continue; /* of a difference: it has the opposite sign */
         sf_buf_add_str(out, n > 0          ? SF_STR("; ")
                             : s->count > 1 ? SF_STR(" (the longest: ")
                                            : SF_STR(" ("));

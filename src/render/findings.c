@@ -1,4 +1,4 @@
-/* findings.c - what stands out, as JSON and as text. */
+/* findings.c - noteworthy observations, as JSON and as text. */
 #include "render/findings.h"
 
 #include <math.h>
@@ -90,7 +90,7 @@ static void amount_text(const struct sf_finding_view *f, struct sf_buf *out)
     sf_buf_add_str(out, SF_STR(")\n"));
 }
 
-/* The number moves to the next line as a whole: it is no use broken. */
+/* The number moves to the next line as a whole, so that it is not split. */
 static void sentence_text(const struct sf_finding_view *f, struct sf_buf *out)
 {
     enum { COLUMNS = 78, INDENT = 4 };

@@ -104,7 +104,7 @@ struct page {
     const struct sf_profile_view *v;
     const int64_t *totals;
     struct sf_buf *out;
-    const struct sf_tree_diff *diff; /* NULL: one profile */
+    const struct sf_tree_diff *diff; /* NULL: a single profile */
     enum sf_diff_measure measure;
 };
 
@@ -154,7 +154,8 @@ static void flame_svg_add_change(const struct page *p, uint32_t place)
         sf_buf_print(p->out, ", %+.1f %%", 100 * c.ratio);
 }
 
-/* Grey is not a change; full red or blue is a change by a fifth of all, or by half of its own. */
+/* Grey means no change; full red or blue means a change by a fifth of the total, or by half of its
+ * own value. */
 static void add_change_color(const struct page *p, uint32_t place)
 {
     struct sf_diff_change c = change_of(p, place), all = change_of(p, 0);
@@ -219,8 +220,8 @@ static void flame_svg_add_head(const struct page *p, unsigned height)
                  MARGIN, MARGIN + 110, MARGIN + 220);
 }
 
-/* Children begin where their parent does: the root is at the top, its own part at the right of what
- * it called. */
+/* Children begin at the left edge of their parent: the root is at the top, the self part of a bar
+ * is at the right of its children. */
 static unsigned add_bars(const struct page *p, const struct sf_tree_order *order, double *starts,
                          bool is_counting)
 {

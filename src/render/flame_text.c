@@ -1,8 +1,8 @@
-/* The layout, for a terminal of W columns: names take what bars leave, W - W/2 - 1; the longest bar
- * takes W/2, "[" + S times "=" + " 100% " + S times "=" + "]", so S = (W/2 - 8) / 2 and a frame
- * with share p has p * S signs on each side, rounded. A mark begins S columns behind the start of
- * the bars, or two behind its bar where that is longer; when that would leave the terminal, S is
- * made smaller until every marked line fits. */
+/* The layout, for a terminal of W columns: names have W - W/2 - 1 columns; the longest bar has W/2,
+ * "[" + S times "=" + " 100% " + S times "=" + "]", so S = (W/2 - 8) / 2 and a frame with share p
+ * has p * S signs on each side, rounded. A mark begins S columns after the start of the bars, or
+ * two after its bar if that is longer; if that exceeds the terminal's width, S is reduced until
+ * every marked line fits. */
 #include "render/flame_text.h"
 
 #include <math.h>
@@ -20,11 +20,11 @@ static const sf_str mark_text = {"<-- HOT PATH", 12};
 struct drawing {
     const struct sf_flame_text *f;
     const int64_t *totals;
-    int64_t *selves; /* in the function itself; of one that calls itself, at its outermost frame */
+    int64_t *selves; /* self value of the function; for a recursive one, at its outermost frame */
     struct sf_tree_order order;
     uint32_t marked[MARKS];
     uint32_t n_marked;
-    uint32_t max_depth; /* of what is drawn */
+    uint32_t max_depth; /* of the drawn frames */
     size_t names;       /* columns */
     size_t side;        /* signs on each side of a full bar */
 };
@@ -46,9 +46,9 @@ static bool is_marked(const struct drawing *d, uint32_t place)
     return false;
 }
 
-/* What a language's runtime does (collects, allocates, interrupts) is attributed to its caller.
- * A function that calls itself has its time spread over the depths of the stack: each may be small
- * where all together are not. */
+/* Time of a language's runtime (garbage collection, allocation, preemption) is attributed to its
+ * caller. The time of a recursive function is spread over several depths of the stack: each may be
+ * small although the sum is not, so they are added up. */
 static void gather_selves(struct drawing *d, const uint32_t *owners)
 {
     const struct sf_tree *t = d->f->tree;
@@ -71,7 +71,7 @@ static bool is_hot(const struct drawing *d, uint32_t place)
     return kind < SF_FRAME_MARKER && flame_text_share_of(d, d->selves[place]) >= mark_share;
 }
 
-/* The largest of the hot ones; of equals the one that is read first. */
+/* Marks the hottest frames; of equal ones the first in display order. */
 static void choose_marks(struct drawing *d)
 {
     const struct sf_tree *t = d->f->tree;
@@ -157,8 +157,8 @@ static void repeat(struct sf_buf *out, char c, size_t n)
         sf_buf_add_u8(out, (uint8_t)c);
 }
 
-/* Stacks deeper than half the names' columns keep their space for names: they are numbered instead
- * of indented further. */
+/* In deep stacks the indentation is limited to half of the columns for names; deeper frames show
+ * their depth as a number. */
 static size_t add_indent(const struct drawing *d, uint32_t depth, struct sf_buf *out)
 {
     size_t room = d->names / 2;
@@ -203,8 +203,8 @@ static bool is_drawn(const struct drawing *d, uint32_t place)
     return fabs(flame_text_share_of(d, d->totals[place])) >= d->f->min_share;
 }
 
-/* A frame below the limit takes what it called with it: their shares are smaller still, unless
- * values are negative, and a line without its caller would say nothing. */
+/* A frame below the limit is left out with its callees: their shares are smaller, unless values are
+ * negative, and a line without its caller would be meaningless. */
 static void flame_text_draw(struct drawing *d, struct sf_buf *out, struct sf_flame_text_rest *rest)
 {
     uint32_t hidden_depth = UINT32_MAX;
@@ -225,7 +225,7 @@ static void flame_text_draw(struct drawing *d, struct sf_buf *out, struct sf_fla
 
 /* ---- where the marked functions are ---- */
 
-/* The line of a function that cost most by itself; NULL: none is known. */
+/* The line of a function with the largest self value; NULL: unknown. */
 static const struct sf_frame *flame_text_line_of(const struct drawing *d, sf_str function,
                                                  int64_t *sums)
 {
@@ -302,7 +302,7 @@ enum sf_err sf_flame_text_render(const struct sf_flame_text *f, struct sf_arena 
     gather_selves(&d, owners);
     choose_marks(&d);
     flame_text_lay_out(&d);
-    flame_text_draw(&d, NULL, &first); /* how deep it gets */
+    flame_text_draw(&d, NULL, &first); /* a first pass that only computes the depth */
     flame_text_draw(&d, out, &rest);
     if (!flame_text_add_places(&d, &scratch, out))
         return sf_fail(why, SF_ERR_LIMIT, "flame graph: no memory for %u frames", f->tree->n_nodes);

@@ -6,8 +6,8 @@
 #include "render/known.h"
 #include "render/units.h"
 
-/* One line is one stack: neither semicolons nor line ends, nor what turns a line around where it is
- * shown. */
+/* A line is one stack: a name must not contain semicolons or line ends, nor characters that change
+ * the text direction. */
 static void folded_add_name(struct sf_buf *out, sf_str name)
 {
     size_t from = out->len;
@@ -18,7 +18,7 @@ static void folded_add_name(struct sf_buf *out, sf_str name)
     }
 }
 
-/* The path is kept as text and cut back when the walk goes up: a line costs its own length. */
+/* The current path is kept as text and shortened when the walk goes up. */
 enum sf_err sf_folded_render(const struct sf_profile_view *v, struct sf_arena scratch,
                              struct sf_buf *out, struct sf_why *why)
 {

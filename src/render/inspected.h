@@ -1,4 +1,4 @@
-/* inspected.h - what answering cost, as Tempo's SearchMetrics. */
+/* inspected.h - the cost of a query, as Tempo's SearchMetrics. */
 #pragma once
 #include "model/answer/inspected.h"
 #include "wire/json_write.h"

@@ -21,7 +21,7 @@ const char *sf_jaeger_trace_kind(uint8_t kind)
 
 /* ---- tags ---- */
 
-/* Lists as JSON text: Jaeger's tags are flat. Depth was bounded when they were decoded. */
+/* Writes lists as JSON text, because Jaeger's tags are flat. The decoder has limited the depth. */
 static void plain_json(struct sf_json_writer *w, struct sf_value v)
 {
     struct sf_value_list list;

@@ -1,4 +1,4 @@
-/* keep_plan.h - what each rule would keep: JSON, and a table. */
+/* keep_plan.h - what each retention rule would keep: JSON, and a table. */
 #pragma once
 #include "base/buf.h"
 #include "model/answer/keep_plan.h"

@@ -1,4 +1,4 @@
-/* known.c - what of an answer is known, and what is an estimate. */
+/* known.c - which part of an answer is certain, and which is an estimate. */
 #include "render/known.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* ledger.c - where a span's time went, as JSON and as text. */
+/* ledger.c - the time breakdown of a span, as JSON and as text. */
 #include "render/ledger.h"
 
 #include <stdio.h>
@@ -101,7 +101,7 @@ static void ledger_add_line(const struct sf_ledger_view *v, uint32_t part, uint3
     sf_buf_print(&cell, "%s", v->parts[part].words);
     ledger_add_padded(out, &cell, WORDS, false);
     sf_buf_add_str(&cell, is_estimate ? SF_STR(SF_ESTIMATE_MARK) : SF_STR_NONE);
-    if (v->parts[part].few > 0) { /* too few to say how long */
+    if (v->parts[part].few > 0) { /* too few samples for a time */
         sf_buf_print(&cell, "%.0f sample%s", v->parts[part].few,
                      v->parts[part].few < 1.5 ? "" : "s");
         ledger_add_padded(out, &cell, AMOUNT, true);
@@ -121,7 +121,7 @@ static void ledger_add_line(const struct sf_ledger_view *v, uint32_t part, uint3
     sf_buf_done(&cell);
 }
 
-/* A millionth of the span is rounding. */
+/* Differences below a millionth of the span are rounding errors. */
 static bool is_cut(const struct sf_ledger_view *v, uint32_t part)
 {
     return v->parts[part].cut_ns > v->duration_ns / 1000000 && v->parts[part].few == 0;
@@ -149,7 +149,7 @@ static void add_apart(const struct sf_ledger_view *v, struct sf_buf *out)
         if (v->parts[i].apart_ns == 0)
             continue;
         sf_buf_print(out, "%s%s ", sep, v->parts[i].words);
-        if (v->parts[i].apart_ns > v->duration_ns) { /* no time of this span */
+        if (v->parts[i].apart_ns > v->duration_ns) { /* not time of this span */
             sf_buf_add_str(out, SF_STR("for longer than it lasted"));
         } else {
             sf_buf_add_str(out, SF_STR(SF_ESTIMATE_MARK));

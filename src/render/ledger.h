@@ -1,4 +1,4 @@
-/* ledger.h - where a span's time went, as JSON and as text. */
+/* ledger.h - the time breakdown of a span, as JSON and as text. */
 #pragma once
 #include "base/buf.h"
 #include "model/answer/ledger.h"

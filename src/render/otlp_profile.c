@@ -15,7 +15,7 @@ struct tables {
     struct sf_string_table links;      /* (trace, span) as bytes */
 };
 
-/* Both halves of a trace id and the span id, as they are written. */
+/* Both halves of a trace id and the span id, as written. */
 static uint32_t put_link(struct tables *s, const struct sf_profile_owned *o)
 {
     uint64_t key[3] = {0};
@@ -255,7 +255,7 @@ static void otlp_profile_write_resource(const struct sf_profile_view *v, struct 
     sf_pb_write_end(out, mark);
 }
 
-/* Scope attributes have a place for remarks; readers keep them. */
+/* Scope attributes may contain remarks, which readers keep. */
 static void otlp_profile_write_scope(struct sf_buf *out)
 {
     size_t mark = sf_pb_write_begin(out, 1), attribute, value;

@@ -8,7 +8,8 @@
 #include "wire/json_write.h"
 #include "wire/pb_write.h"
 
-/* The span after the last one of the group that begins at `at`; by resource alone or with scope. */
+/* The index after the last span of the group that begins at `at`; by resource alone or with
+ * scope. */
 static uint32_t group_end(const struct sf_span_batch *b, uint32_t at, bool is_by_scope)
 {
     uint32_t end = at + 1;
@@ -193,7 +194,7 @@ static void attrs_json(struct sf_json_writer *w, struct sf_attrs attrs)
     sf_otlp_value_attrs_json(w, attrs);
 }
 
-/* Tempo's JSON follows protobuf's rules to the letter, OTLP's has exceptions to them. */
+/* Tempo's JSON follows protobuf's rules exactly; OTLP's has exceptions. */
 enum json_form { TEMPO, OTLP };
 
 static void id_json(struct sf_json_writer *w, enum json_form form, sf_str key, sf_bytes id)

@@ -1,8 +1,8 @@
-/* otlp_trace.h - a trace in the shapes Tempo's clients read: protobuf and JSON, v1 and v2.
+/* otlp_trace.h - a trace in Tempo's formats: protobuf and JSON, v1 and v2.
  *
- * Clients dereference resource, scope and status without asking, so these are written even when
- * empty, and a resource without attributes gets its service's name. Ids in the JSON are base64:
- * Tempo's habit, not OTLP's. Faults stick in the buffer. */
+ * Clients access resource, scope and status without checks, so these are written even when empty,
+ * and a resource without attributes gets its service's name. Ids in the JSON are base64, as in
+ * Tempo, unlike OTLP. The buffer keeps errors. */
 #pragma once
 #include "base/buf.h"
 #include "model/span.h"
@@ -11,7 +11,7 @@
 struct sf_otlp_trace {
     const struct sf_span_batch *spans; /* grouped by resource, then scope */
     bool is_v2;                        /* with metrics and status around it */
-    sf_str partial;                    /* v2: why the trace is not whole; empty: it is */
+    sf_str partial;                    /* v2: why the trace is incomplete; empty: it is complete */
     uint64_t inspected_len;            /* v2: bytes read to find it */
 };
 

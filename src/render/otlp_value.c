@@ -12,7 +12,10 @@ static void value_pb(struct sf_buf *out, const struct sf_value *v)
     case SF_VALUE_BOOL: sf_pb_write_bool(out, 2, v->is_true); break;
     case SF_VALUE_INT: sf_pb_write_i64(out, 3, v->i64); break;
     case SF_VALUE_DOUBLE: sf_pb_write_double(out, 4, v->f64); break;
-    case SF_VALUE_ARRAY: sf_pb_write_str(out, 5, v->str); break; /* already a message's content */
+    case SF_VALUE_ARRAY:
+        sf_pb_write_str(out, 5, v->str);
+        break; /* already encoded as the message's
+                * content */
     case SF_VALUE_KVLIST: sf_pb_write_str(out, 6, v->str); break;
     case SF_VALUE_BYTES: sf_pb_write_str(out, 7, v->str); break;
     default: break;
@@ -72,8 +75,8 @@ static void list_json(struct sf_json_writer *w, struct sf_pb *pb, bool is_kvlist
 
 static void otlp_value_json(struct sf_json_writer *w, const struct sf_value *v);
 
-/* An AnyValue message inside a list. Depth was bounded when it was decoded; of several set fields
- * the last counts, as protobuf says. */
+/* An AnyValue message inside a list. The decoder has limited the depth; of several set fields the
+ * last is used, as protobuf specifies. */
 static void any_value_json(struct sf_json_writer *w, struct sf_pb *pb)
 {
     struct sf_value v = {.type = SF_VALUE_EMPTY};

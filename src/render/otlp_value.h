@@ -1,4 +1,4 @@
-/* otlp_value.h - attributes as OTLP writes them, in protobuf and JSON. */
+/* otlp_value.h - writes attributes in OTLP's protobuf and JSON. */
 #pragma once
 #include "base/buf.h"
 #include "model/value.h"

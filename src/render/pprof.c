@@ -36,7 +36,7 @@ static void render_pprof_write_type(struct sf_message *m, uint32_t field, const 
     sf_message_end(m, mark);
 }
 
-/* A location for each frame, numbered like it from 1. */
+/* A location for each frame, with the same number, from 1. */
 static void pprof_write_locations(const struct sf_tree *t, struct tables *s, struct sf_message *m)
 {
     for (uint32_t i = 0; i < t->n_frames; i++) {
@@ -69,8 +69,9 @@ static void pprof_write_functions(const struct tables *s, struct sf_message *m)
     }
 }
 
-/* Whole address space each: readers look addresses up by range, and ours are file offsets. A
- * mapping whose frames all have names reports it, or readers would try to symbolise it. */
+/* Each mapping covers the whole address space: readers look addresses up by range, and ours are
+ * file offsets. A mapping whose frames all have names is marked as symbolised, so that readers do
+ * not try it. */
 static bool render_pprof_write_mappings(const struct sf_tree *t, struct tables *s,
                                         struct sf_arena scratch, struct sf_message *m)
 {
@@ -110,7 +111,7 @@ static void pprof_write_id(struct tables *s, sf_str key, const char *hex, struct
         render_pprof_write_label(s, key, kept, m);
 }
 
-/* As other profilers name them, and as they are read again. */
+/* Writes ids as labels with the names that other profilers use and that our decoder reads. */
 static void pprof_write_ids(const struct sf_profile_owned *o, struct tables *s,
                             struct sf_message *m)
 {
@@ -156,7 +157,7 @@ static void render_pprof_write_samples(const struct sf_profile_view *v, struct t
                                        int64_t *path, struct sf_message *m)
 {
     const struct sf_tree *t = &v->tree;
-    uint32_t at = 0; /* among those with ids */
+    uint32_t at = 0; /* index among those with ids */
     for (uint32_t i = 0; i < t->n_nodes; i++) {
         int64_t rest = t->nodes[i].self;
         size_t n = 0;

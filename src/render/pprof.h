@@ -9,6 +9,6 @@
  * sample. */
 enum sf_err sf_pprof_render(const struct sf_profile_view *v, struct sf_arena scratch,
                             struct sf_buf *out, struct sf_why *why);
-/* The same as the content of a message in either grammar. */
+/* The same as the content of a message, in protobuf or JSON. */
 enum sf_err sf_pprof_message(const struct sf_profile_view *v, struct sf_arena scratch,
                              struct sf_message *m, struct sf_why *why);

@@ -31,8 +31,8 @@ static void write_flag(struct sf_json_writer *w, sf_str key, bool v)
     sf_json_write_bool(w, v);
 }
 
-/* Nanoseconds since 1970 need more digits than a browser's numbers have: text, like those of
- * traces. Values are numbers. */
+/* Times in nanoseconds since 1970 are written as text, as for traces, because they have more digits
+ * than JavaScript numbers. Values are numbers. */
 static void profile_json_write_head(struct sf_json_writer *w, const struct sf_profile_view *v)
 {
     sf_json_write_key_str(w, SF_STR("service"), v->service);
@@ -136,7 +136,7 @@ enum sf_err sf_profile_json_diff(const struct sf_profile_view *left,
         profile_json_write_head(&w, sides[i]);
         sf_json_write_object_end(&w);
     }
-    if (left->duration_ns > 0 && right->duration_ns > 0) { /* values are not scaled by it */
+    if (left->duration_ns > 0 && right->duration_ns > 0) { /* values are not scaled by the length */
         sf_json_write_key(&w, SF_STR("lengthRatio"));
         sf_json_write_f64(&w, (double)right->duration_ns / (double)left->duration_ns);
     }
@@ -156,8 +156,8 @@ enum sf_err sf_profile_json_diff(const struct sf_profile_view *left,
 
 /* ---- Pyroscope's ---- */
 
-/* What its clients expect for each type: counts of things are "objects", CPU time is "samples" at a
- * rate of 10^9, so that a value is nanoseconds. */
+/* The units that Pyroscope's clients expect: counts are "objects", CPU time is "samples" at a rate
+ * of 10^9, so that a value is in nanoseconds. */
 static sf_str units_of(const struct sf_profile_type *type, uint64_t *out_rate)
 {
     static const sf_str objects[] = {

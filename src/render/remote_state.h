@@ -1,5 +1,5 @@
-/* remote_state.h - how far data has reached the remote store, and whether it is whole there: JSON,
- * and text for a terminal. */
+/* remote_state.h - how much data has reached the remote store, and whether it is complete there:
+ * JSON, and text for a terminal. */
 #pragma once
 #include "base/buf.h"
 #include "model/answer/remote_state.h"

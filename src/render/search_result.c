@@ -89,7 +89,7 @@ static void json_trace(struct sf_json_writer *w, const struct sf_found_trace *t)
     if (duration_ms(t))
         sf_json_write_key_u64(w, SF_STR("durationMs"), duration_ms(t));
     if (t->n_sets) {
-        sf_json_write_key(w, SF_STR("spanSet")); /* older tables read this one only */
+        sf_json_write_key(w, SF_STR("spanSet")); /* older clients read only this one */
         json_set(w, &t->sets[0]);
     }
     sf_json_write_key(w, SF_STR("spanSets"));

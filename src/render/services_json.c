@@ -17,7 +17,8 @@ static void stats(struct sf_json_writer *w, const char *count_key, const struct 
     sf_json_write_key_u64(w, SF_STR("p99Ns"), c->p99_ns);
 }
 
-/* The figures of all spans stand beside the name, those of requests in an object of their own. */
+/* Figures of all spans are written next to the name, those of requests in an object of their
+ * own. */
 static void numbers(struct sf_json_writer *w, sf_str key, const struct sf_call_stats *c,
                     double seconds)
 {

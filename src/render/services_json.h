@@ -1,4 +1,5 @@
-/* services_json.h - services and operations with their numbers. docs/api.md describes the shape. */
+/* services_json.h - services and operations with their figures. docs/api.md describes the
+ * format. */
 #pragma once
 #include "base/buf.h"
 #include "model/answer/services.h"

@@ -1,16 +1,16 @@
-/* source_text.h - a function's source with what each line cost, as text. */
+/* source_text.h - a function's source code with the cost of each line, as text. */
 #pragma once
 #include "base/buf.h"
 #include "flame/tree_lines.h"
 
 struct sf_source_text {
-    const struct sf_line_cost *rows; /* of one file, by line */
+    const struct sf_line_cost *rows; /* of one file, sorted by line */
     uint32_t n;
     sf_str unit;
-    int64_t whole;    /* what percentages are of */
-    sf_str source;    /* all of the file; empty: it cannot be read */
-    sf_str why;       /* why not, in words */
-    uint32_t context; /* lines before the first and after the last */
+    int64_t whole;    /* base of percentages */
+    sf_str source;    /* the whole file; empty: it could not be read */
+    sf_str why;       /* why not */
+    uint32_t context; /* lines to show before the first and after the last */
     bool is_estimate;
 };
 

@@ -1,4 +1,4 @@
-/* span_profile.c - the flame graph of a span and what is known of its worth. */
+/* span_profile.c - the flame graph of a span and its precision. */
 #include "render/span_profile.h"
 
 #include "render/clocks.h"
@@ -44,7 +44,7 @@ static void write_share(struct sf_json_writer *w, const struct sf_span_share *s)
     sf_json_write_object_end(w);
 }
 
-/* The largest one separately too, for clients that need only that. */
+/* Also writes the largest one separately, for clients that need only that. */
 static void write_shares(struct sf_json_writer *w, const struct sf_span_profile *p)
 {
     const struct sf_span_share none = {0};

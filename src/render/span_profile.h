@@ -6,5 +6,5 @@
 
 enum sf_err sf_span_profile_json(const struct sf_span_profile *p, struct sf_buf *out,
                                  struct sf_why *why);
-/* One or two lines below or above a drawing: counts by grade, trust, the reason. */
+/* One or two lines for a drawing: counts by match quality, reliability, the reason. */
 void sf_span_profile_words(const struct sf_span_profile *p, struct sf_buf *out);

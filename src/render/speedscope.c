@@ -28,7 +28,7 @@ static void speedscope_write_plain(struct sf_json_writer *w, sf_str key, sf_str 
     sf_json_write_key_str(w, key, sf_buf_str(room));
 }
 
-/* The name is all of the file that its page shows beside the graph. */
+/* speedscope's page shows only the name next to the graph, so an estimate is marked in it. */
 static void write_marked(struct sf_json_writer *w, const struct sf_profile_view *v, sf_str name,
                          struct sf_buf *room)
 {
@@ -69,7 +69,7 @@ static bool speedscope_write_frames(const struct sf_tree *t, struct sf_json_writ
     return true;
 }
 
-/* Root first. Depth first order keeps the path at hand: path[d] is the frame at depth d. */
+/* Root first. The depth-first order keeps the current path: path[d] is the frame at depth d. */
 static void speedscope_write_samples(const struct sf_tree *t, const struct sf_tree_order *order,
                                      uint32_t *path, struct sf_json_writer *w)
 {

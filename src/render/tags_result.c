@@ -54,7 +54,7 @@ static bool merge_next(struct merge *m, sf_str *out)
     return true;
 }
 
-/* The old form tells no type: a text and a number that look alike are one. */
+/* The v1 form has no types: a text and a number that look the same are written once. */
 static bool is_repeated(const struct sf_tags_result *r, uint32_t i)
 {
     if (r->values[i].type == SF_TAG_STRING)

@@ -1,11 +1,11 @@
-/* tags_result.h - names and values of attributes as Tempo's clients read them, old and new form.
- * Faults stick in the buffer. */
+/* tags_result.h - names and values of attributes in Tempo's v1 and v2 forms. The buffer keeps
+ * errors. */
 #pragma once
 #include "base/buf.h"
 #include "model/tags.h"
 
 enum sf_tags_form {
-    SF_TAGS_NAMES_V1, /* {"tagNames":[...]}: every scope in one list */
+    SF_TAGS_NAMES_V1, /* {"tagNames":[...]}: all scopes in one list */
     SF_TAGS_NAMES_V2, /* {"scopes":[{"name":...,"tags":[...]}]} */
     SF_TAGS_VALUES_V1,
     SF_TAGS_VALUES_V2 /* {"tagValues":[{"type":...,"value":...}]} */

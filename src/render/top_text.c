@@ -43,7 +43,8 @@ void sf_top_text_base(const struct sf_profile_view *v, struct sf_buf *out)
     sf_known_amount(out, v, v->tree.total);
     sf_buf_add_u8(out, ' ');
     sf_units_text(out, v->type.sample_type, 40);
-    if (!v->is_few && !sf_str_eq(v->type.sample_type, SF_STR("samples"))) { /* not given already */
+    if (!v->is_few && !sf_str_eq(v->type.sample_type, SF_STR("samples"))) { /* unless already
+                                                                             * shown */
         sf_buf_add_str(out, SF_STR(" ("));
         sf_units_count(out, v->tree.n_samples);
         sf_buf_print(out, " sample%s)", v->tree.n_samples == 1 ? "" : "s");

@@ -1,4 +1,5 @@
-/* top_text.h - what costs most, as a table or as a tree with "↳", for a terminal or a ticket. */
+/* top_text.h - the most expensive functions, as a table or as a tree with "↳", for a terminal or a
+ * ticket. */
 #pragma once
 #include "base/err.h"
 #include "flame/tree_order.h"
@@ -15,7 +16,8 @@ struct sf_top_text {
     bool has_color;
 };
 
-/* "percentages are of 12.3 s cpu (1.2 k samples) in order-service": the base, named. */
+/* Writes what percentages refer to: "percentages are of 12.3 s cpu (1.2 k samples) in
+ * order-service". */
 void sf_top_text_base(const struct sf_profile_view *v, struct sf_buf *out);
 enum sf_err sf_top_text_table(const struct sf_top_text *t, struct sf_arena scratch,
                               struct sf_buf *out, struct sf_why *why);

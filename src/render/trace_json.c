@@ -115,7 +115,7 @@ static void hottest(struct sf_json_writer *w, const struct sf_trace_row *row)
         sf_json_write_f64(w, row->estimated_taken);
         span_id(w, SF_STR("knownSpanId"), row->known_id);
     }
-    if (row->hot.len == 0 && row->n_samples > 0) /* too few for more than their number */
+    if (row->hot.len == 0 && row->n_samples > 0) /* too few samples: only their number */
         sf_json_write_key_u64(w, SF_STR("fewSamples"), (uint64_t)llround(row->taken));
     if (row->hot.len == 0)
         return;

@@ -1,5 +1,5 @@
-/* trace_json.h - a trace in our own shape: flat, in the order a waterfall draws it, with the
- * critical path. docs/api.md describes it. */
+/* trace_json.h - a trace in the JSON of our own API: a flat list in the order of a waterfall, with
+ * the critical path. docs/api.md describes it. */
 #pragma once
 #include "base/buf.h"
 #include "model/answer/trace_rows.h"

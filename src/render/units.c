@@ -66,7 +66,7 @@ void sf_units_count(struct sf_buf *out, uint64_t n)
 void sf_units_rate(struct sf_buf *out, double per_second)
 {
     static const char *const units[] = {"", "k", "M", "G"};
-    bool is_slow = per_second > 0 && per_second < 0.1; /* two digits of it would be 0 at last */
+    bool is_slow = per_second > 0 && per_second < 0.1; /* two decimals would show 0 */
     bool is_slower = is_slow && per_second * 60 < 0.1;
     units_add_steps(out, per_second * (is_slower ? 3600 : is_slow ? 60 : 1), units, 4);
     sf_buf_add_str(out, is_slower ? SF_STR("/h") : is_slow ? SF_STR("/min") : SF_STR("/s"));

@@ -1,4 +1,4 @@
-/* units.h - numbers as people read them. */
+/* units.h - numbers with units, for display. */
 #pragma once
 #include "base/buf.h"
 
@@ -13,19 +13,19 @@ void sf_units_percent(struct sf_buf *out, double share); /* 0.0312 is "3.1 %" */
 /* A value of a profile in its own unit: nanoseconds are a duration, bytes are bytes, everything
  * else is a count. */
 void sf_units_amount(struct sf_buf *out, int64_t value, sf_str unit);
-/* Text from telemetry for a file others open: what sf_units_text() replaces becomes '?', nothing is
- * cut. */
+/* Text from telemetry for a file that others open: replaces what sf_units_text() replaces, without
+ * truncating. */
 void sf_units_plain(struct sf_buf *out, sf_str text);
-/* Ends a line that was begun at `from` and holds text from telemetry: the same is replaced in all
- * of it, so that a name cannot start a second line. */
+/* Ends a line that began at `from` and contains text from telemetry: the same characters are
+ * replaced in all of it, so that a name cannot start a second line. */
 void sf_units_end_line(struct sf_buf *out, size_t from);
 /* Text from telemetry for a terminal: control characters, escapes and bidi overrides become '?',
  * bytes that are not UTF-8 too; at most `columns` wide, cut with an ellipsis. Returns the width. */
 size_t sf_units_text(struct sf_buf *out, sf_str text, size_t columns);
-/* Sentences: the same care, broken between words into lines of at most 78 columns, all but the
- * first moved in by `indent`; `at` columns of the first are taken. Words that are longer than a
- * line have one for themselves, uncut. Ends without a newline; returns the column. */
+/* Sentences: the same replacements, wrapped at 78 columns; all lines but the first are indented by
+ * `indent`, and `at` columns of the first are already used. Longer words get their own line. Ends
+ * without a newline; returns the column. */
 size_t sf_units_prose(struct sf_buf *out, sf_str text, size_t at, size_t indent);
 void sf_units_pad(struct sf_buf *out, size_t columns); /* blanks */
-/* Is the amount nothing but the number of samples? Then it is not given twice. */
+/* Whether the amount equals the number of samples, so that it is not shown twice. */
 bool sf_units_is_count_of(int64_t value, sf_str unit, double n_samples);

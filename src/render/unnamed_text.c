@@ -1,6 +1,6 @@
-/* Debian's policy (8.1) calls a library's package after its soname: libsqlite3.so.0 is in
- * libsqlite3-0, libssl.so.3 in libssl3; a package's debug files are in another, with -dbgsym. The
- * C library has one of its own. */
+/* By Debian's policy (8.1) a library's package is named after its soname: libsqlite3.so.0 is in
+ * libsqlite3-0, libssl.so.3 in libssl3; debug files are in a package with the suffix -dbgsym. The C
+ * library's debug package has another name. */
 #include "render/unnamed_text.h"
 
 #include <math.h>
@@ -74,8 +74,7 @@ static bool has_no_name(const struct sf_frame *f)
     return (!f->function.len || f->is_unnamed) && f->module.len;
 }
 
-/* What does not fit the list has fewer samples than most: frames come in the order of stacks, and a
- * profile of more libraries without names has other worries. */
+/* Libraries that do not fit in the list are ignored: they probably have few samples. */
 static struct module *unnamed_text_find(struct module *list, uint32_t *n, const struct sf_frame *f)
 {
     sf_str name = unnamed_text_base_name(f->module);

@@ -9,7 +9,7 @@
 #include "base/time_unit.h"
 #include "render/units.h"
 
-/* What a line is made of, left to right. */
+/* Widths of the parts of a line, from left to right. */
 struct layout {
     size_t number, id, service, name, bar, duration, note;
 };
@@ -36,7 +36,8 @@ static size_t widest(const struct sf_waterfall *w, bool is_service, size_t limit
     return most < limit ? most : limit;
 }
 
-/* Notes get what they need, up to a third of a line; in a narrow window a line of their own. */
+/* Notes get the space they need, up to a third of a line; in a narrow terminal a line of their
+ * own. */
 static size_t widest_note(const struct sf_waterfall *w, size_t columns)
 {
     size_t most = 0, limit = columns < 2 * MIN_COLUMNS ? 0 : columns / 3;
@@ -60,7 +61,7 @@ static struct layout waterfall_lay_out(const struct sf_waterfall *w)
     columns -= columns >= MIN_COLUMNS + l.id + l.number ? l.id + l.number : 0;
     l.service = widest(w, true, columns / 6);
     l.name = widest(w, false, columns / 3);
-    rest = columns - l.service - l.name - l.duration - 5; /* blanks between, and the '!' */
+    rest = columns - l.service - l.name - l.duration - 5; /* blanks in between, and the '!' */
     l.note = widest_note(w, columns);
     if (l.note + 2 + MIN_BAR <= rest)
         rest -= l.note ? l.note + 2 : 0;
@@ -70,7 +71,7 @@ static struct layout waterfall_lay_out(const struct sf_waterfall *w)
     return l;
 }
 
-/* The column in which a moment falls, so that the whole trace fills the bar. */
+/* The column of a time; the whole trace fills the bar. */
 static size_t waterfall_column_of(const struct sf_waterfall *w, size_t bar, uint64_t at_ns)
 {
     double all = (double)(w->end_ns - w->start_ns), at = (double)(at_ns - w->start_ns);
@@ -86,7 +87,7 @@ static void waterfall_fill(char *bar, size_t from, size_t to, size_t len, char c
     if (from >= len)
         from = len - 1;
     if (to <= from)
-        to = from + 1; /* however short, it shows */
+        to = from + 1; /* a very short span is still visible */
     memset(bar + from, c, (to < len ? to : len) - from);
 }
 
@@ -147,9 +148,9 @@ static void waterfall_add_duration(struct sf_buf *out, uint64_t ns, size_t colum
 static void add_note_below(const struct layout *l, const struct sf_waterfall_row *row,
                            size_t indent, struct sf_buf *out)
 {
-    size_t columns = l->name + l->bar + l->duration; /* ends before the line does */
+    size_t columns = l->name + l->bar + l->duration; /* ends before the end of the line */
     size_t over = row->note.len + indent > columns ? row->note.len + indent - columns : 0;
-    indent -= over < indent ? over : indent; /* a long note begins further left */
+    indent -= over < indent ? over : indent; /* a long note is less indented */
     sf_units_pad(out, l->number + l->id + l->service + 1 + indent);
     sf_buf_add_str(out, SF_STR("^ "));
     sf_units_text(out, row->note, columns - indent);
@@ -163,7 +164,7 @@ static void waterfall_add_row(const struct sf_waterfall *w, const struct layout 
     char bar[MAX_BAR];
     size_t indent = 2 * (size_t)row->depth;
     if (indent > l->name / 2)
-        indent = l->name / 2; /* deep traces keep space for names */
+        indent = l->name / 2; /* in deep traces space for names is kept */
     if (l->number)
         sf_buf_print(out, "%*u ", (int)l->number - 1, i + 1);
     if (l->id) {
@@ -217,7 +218,7 @@ static void add_heading(const struct sf_waterfall *w, uint64_t n_errors, struct 
     sf_buf_add_str(out, SF_STR("\n\n"));
 }
 
-/* "0", then a time at every quarter that has space for it. */
+/* "0", then a time at every quarter where there is space. */
 static void add_scale(const struct sf_waterfall *w, const struct layout *l, struct sf_buf *out)
 {
     struct sf_buf label = {0};

@@ -9,12 +9,12 @@
 #include "base/buf.h"
 #include "model/span.h"
 
-struct sf_waterfall_row { /* in the order they shall appear */
+struct sf_waterfall_row { /* in display order */
     const struct sf_span *span;
     sf_str service;
     uint32_t depth;
-    sf_str note; /* shown behind the duration, or below where there is no space; may be empty */
-    int64_t shift_ns; /* brings the span to the clock of the trace */
+    sf_str note;      /* shown after the duration, or below it if there is no space; may be empty */
+    int64_t shift_ns; /* converts its times to the clock of the trace */
 };
 
 struct sf_waterfall_mark { /* a segment of the critical path */
@@ -28,7 +28,7 @@ struct sf_waterfall {
     uint32_t n_rows;
     const struct sf_waterfall_mark *marks; /* sorted by row */
     uint32_t n_marks;
-    uint32_t n_unwaited; /* spans that outlive everything above them */
+    uint32_t n_unwaited; /* spans that end after all their ancestors */
     uint64_t start_ns, end_ns;
     uint32_t columns; /* of the terminal; at least 40 are used */
     bool has_ids;     /* write the spans' ids before them, where columns allow it */

@@ -1,6 +1,6 @@
 /* relabel.c - Prometheus relabelling rules. A rule is set field by field, checked (its pattern
- * compiles, the fields its action needs are there), then applied to a list of labels; targets that
- * a rule drops are reported as not kept. */
+ * compiles, the fields its action needs are set), then applied to a list of labels; a target that a
+ * rule drops is reported as not kept. */
 #include "scrape/relabel.h"
 
 #include <openssl/evp.h>
@@ -161,7 +161,7 @@ enum sf_err sf_relabel_label_put(struct sf_label_set *s, sf_str key, sf_str val,
 
 /* ---- rules ---- */
 
-/* "$1", "${1}" and "$$"; other dollars represent themselves. */
+/* "$1", "${1}" and "$$"; any other dollar sign is literal. */
 static enum sf_err expand(sf_str text, const sf_str groups[SF_REGEX_GROUPS], struct sf_arena *req,
                           sf_str *out, struct sf_why *why)
 {
@@ -215,7 +215,7 @@ static enum sf_err relabel_replace(const struct sf_relabel *r, const sf_str grou
     enum sf_err err = expand(r->target, groups, req, &key, why);
     if (!err)
         err = expand(r->replacement, groups, req, &val, why);
-    if (err || !relabel_is_label_name(key)) /* a name that came out as none changes nothing */
+    if (err || !relabel_is_label_name(key)) /* an invalid label name changes nothing */
         return err;
     return sf_relabel_label_put(io, key, val, why);
 }
@@ -236,8 +236,8 @@ static enum sf_err fold_case(const struct sf_relabel *r, sf_str text, struct sf_
     return sf_relabel_label_put(io, r->target, (sf_str){copy, text.len}, why);
 }
 
-/* As Prometheus does it, so that the same targets fall to the same part: the last eight bytes of
- * the MD5, most significant first. */
+/* Computed as in Prometheus, so that targets are divided the same way: the last eight bytes of the
+ * MD5, most significant first. */
 static enum sf_err hash_mod(const struct sf_relabel *r, sf_str text, struct sf_label_set *io,
                             struct sf_arena *req, struct sf_why *why)
 {

@@ -180,7 +180,7 @@ static enum sf_err scrape_job_unknown(sf_str path, struct sf_why *why)
                    near ? near : "", near ? "?" : "");
 }
 
-/* The part behind "NAME." or "NAME" itself: lists may be one value. */
+/* Matches "NAME.REST" or "NAME" itself: a list may be given as one value. */
 static bool scrape_job_is_item(sf_str path, sf_str name, sf_str *out_rest)
 {
     if (!sf_str_starts(path, name))
@@ -285,7 +285,7 @@ static enum sf_err scrape_job_check_url(sf_str url, const char *what, struct sf_
     host = sf_str_from_at(url, sf_str_starts(url, SF_STR("https://")) ? 8 : 7);
     if (sf_str_find_char(host, '/', &at))
         host = sf_str_part(host, 0, at);
-    if (sf_str_find_char(host, '@', &at)) /* it would be shown to every reader */
+    if (sf_str_find_char(host, '@', &at)) /* credentials in a URL would be visible to all users */
         return sf_fail(why, SF_ERR_INPUT,
                        "%s: no names and passwords in addresses; "
                        "bearer_token_file keeps a secret out of sight",
@@ -345,7 +345,7 @@ static bool scrape_job_is_taken(const struct sf_scrape_jobs *j, const struct sf_
     return false;
 }
 
-/* A name of its own: targets are known by it when the configuration is read again. */
+/* Jobs need a unique name, by which targets are recognised after a reload. */
 static enum sf_err name_job(struct sf_scrape_jobs *j, struct sf_scrape_job *job, struct sf_why *why)
 {
     sf_str base = job->service.len ? job->service : SF_STR("scrape"), name = base;

@@ -1,9 +1,8 @@
-/* scrape_job.h - what is scraped, as configured: addresses or where to find them, and how.
+/* scrape_job.h - configured scrape jobs: targets or service discovery, and parameters.
  *
- * A set of jobs never changes once it is checked, but for what the scraper counts in it; threads
- * share it. Fields are set by
- * the path of their key ("labels.env", "relabel.0.regex", "targets.3"), so that the reader of the
- * file needs to know none of them. */
+ * A set of jobs does not change after it is checked, except for the scraper's counters; threads
+ * share it. Fields are set by the path of their key ("labels.env", "relabel.0.regex", "targets.3"),
+ * so that the YAML reader does not depend on them. */
 #pragma once
 #include <stdatomic.h>
 
@@ -13,19 +12,19 @@
 
 enum { SF_SCRAPE_PATHS = 16, SF_SCRAPE_SOURCES = 32, SF_SCRAPE_RELABELS = 32 };
 
-struct sf_scrape_words { /* of a list; terminated texts */
+struct sf_scrape_words { /* a list of terminated texts */
     sf_str *list;
     size_t n;
 };
 
 struct sf_scrape_job {
-    sf_str name;    /* job; the service, or the address, when not given */
-    sf_str service; /* empty: a label service_name, or the job's name */
+    sf_str name;    /* default: the service, or the address */
+    sf_str service; /* empty: the label service_name, or the job's name */
     sf_str tenant;
     sf_str where;                                     /* FILE:LINE */
-    sf_str url;                                       /* one address, whole */
-    struct sf_scrape_words targets, file_sd, http_sd; /* HOST:PORT; paths; addresses */
-    struct sf_scrape_words paths;                     /* words behind path_prefix */
+    sf_str url;                                       /* a single complete URL */
+    struct sf_scrape_words targets, file_sd, http_sd; /* HOST:PORT; file paths; URLs */
+    struct sf_scrape_words paths;                     /* names below path_prefix */
     sf_str scheme, path_prefix;
     int64_t interval_ns, seconds_ns, timeout_ns, refresh_ns;
     bool has_seconds;
@@ -37,7 +36,7 @@ struct sf_scrape_job {
     sf_str token_file; /* terminated; empty: none */
     sf_str ca_file, cert_file, key_file;
     bool is_unchecked;
-    size_t n_busy; /* requests under way, of the scraper's thread */
+    size_t n_busy; /* running requests; used by the scraper's thread */
 };
 
 struct sf_scrape_jobs {
@@ -49,7 +48,8 @@ struct sf_scrape_jobs {
 
 struct sf_scrape_jobs *sf_scrape_jobs_new(void);                       /* NULL: no memory */
 struct sf_scrape_jobs *sf_scrape_jobs_share(struct sf_scrape_jobs *j); /* NULL is fine */
-void sf_scrape_jobs_free(struct sf_scrape_jobs *j); /* the last user's; NULL is fine */
+void sf_scrape_jobs_free(struct sf_scrape_jobs *j); /* drops a reference, the last frees; NULL is
+                                                     * fine */
 
 enum sf_err sf_scrape_jobs_add(struct sf_scrape_jobs *j, struct sf_scrape_job **out,
                                struct sf_why *why);

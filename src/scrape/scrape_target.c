@@ -74,11 +74,11 @@ static sf_str scrape_target_keep(char **to, sf_str text)
     sf_str kept = {*to, text.len};
     if (text.len)
         memcpy(*to, text.p, text.len);
-    *to += text.len + 1; /* memory is zeroed: terminated */
+    *to += text.len + 1; /* zeroed memory, so the text is terminated */
     return kept;
 }
 
-/* Structure, labels and texts are one piece of memory. */
+/* The struct, its labels and its texts are one allocation. */
 static struct sf_scrape_target *scrape_target_fill(const struct sf_scrape_target_spec *s,
                                                    sf_str url)
 {

@@ -1,5 +1,5 @@
 /* scraper.c - the scraper's thread: discover targets (static, files, HTTP), start due requests up
- * to the limits per address, per job and in all, collect answers, hand each profile to the caller.
+ * to the limits per address, per job and in all, collect answers, pass each profile to the caller.
  * All requests are non-blocking on one fetch loop. */
 #include "scrape/scraper.h"
 
@@ -14,23 +14,23 @@
 enum { MAX_FILES = 256, MAX_MOVES = 3, TOKEN_LEN = 8192, SMALL_LEN = 1 << 20 };
 static const int64_t STEP_NS = SF_NS_PER_S / 5, CONNECT_NS = 5 * SF_NS_PER_S;
 
-struct source { /* an address of http_sd, or a pattern of file_sd */
+struct source { /* a URL of http_sd, or a file pattern of file_sd */
     struct sf_scraper *scraper;
     struct job *job;
     sf_str where; /* terminated */
     bool is_http, is_busy, has_text;
-    struct sf_buf text, next; /* the last good answer; the one being read */
+    struct sf_buf text, next; /* the last good answer; the one being received */
     struct sf_why why;
     int64_t due_ns;
 };
 
-struct job { /* a configured one at work */
+struct job { /* a configured job and its state */
     struct sf_scrape_job *job;
     struct source *sources;
     size_t n_sources;
-    int64_t due_ns; /* of its next discovery; INT64_MAX: it never changes */
+    int64_t due_ns; /* time of its next discovery; INT64_MAX: targets never change */
     uint64_t n_dropped, n_over;
-    struct sf_why why; /* of the job's own targets */
+    struct sf_why why; /* error of the job's own targets */
 };
 
 struct sf_scraper {
@@ -38,12 +38,13 @@ struct sf_scraper {
     struct sf_regex_scratch *regex;
     struct sf_arena scratch;
     const struct sf_scraper_ways *ways; /* while it runs */
-    size_t flight_len, kept_len;        /* of bodies: being read, kept */
+    size_t flight_len, kept_len;        /* bytes of bodies: being received; kept */
     size_t n_busy, next_start;
-    struct job *list; /* beside jobs->list */
+    struct job *list; /* for each job in jobs->list */
     size_t n_list;
 
-    struct sf_mutex lock; /* guards what follows, and what others see of targets; takes nothing */
+    struct sf_mutex lock; /* guards what follows, and the fields of targets that other threads read;
+                           * no other lock is taken while it is held */
     struct sf_scrape_jobs *jobs, *next_jobs; /* only the scraper's thread changes `jobs` */
     struct sf_target_list targets;           /* likewise */
     struct sf_scraper_counts counts;
@@ -87,7 +88,7 @@ void sf_scraper_free(struct sf_scraper *s)
 {
     if (!s)
         return;
-    sf_fetches_free(s->fetches); /* before what its requests write to */
+    sf_fetches_free(s->fetches); /* first, because its requests write to the targets */
     sf_target_list_done(&s->targets);
     scraper_free_list(s);
     sf_scrape_jobs_free(s->jobs);
@@ -128,14 +129,14 @@ static bool add_sources(struct sf_scraper *s, struct job *j)
     return true;
 }
 
-/* A new set of jobs; requests to targets continue. */
+/* Switches to a new set of jobs; running requests continue. */
 static void take_jobs(struct sf_scraper *s, struct sf_scrape_jobs *jobs)
 {
     struct sf_scrape_jobs *old;
     struct job *list = sf_heap_new_n(jobs->n + 1, sizeof(*list));
     if (!list) {
         sf_scrape_jobs_free(jobs);
-        return; /* the old ones stay */
+        return; /* the old ones are kept */
     }
     sf_mutex_lock(&s->lock);
     scraper_free_list(s);
@@ -203,8 +204,8 @@ static void scraper_recount(struct sf_scraper *s)
         s->kept_len += s->targets.list[i]->prev.len;
 }
 
-/* Targets of a job from all of its sources. When one of them cannot be read, those there are stay:
- * half a list would end the scraping of the rest. */
+/* Finds the targets of a job from all its sources. If one of them cannot be read, the existing
+ * targets are kept: an incomplete list would end the scraping of the others. */
 static void discover(struct sf_scraper *s, struct job *j, int64_t now_ns)
 {
     struct sf_target_update u = {.list = &s->targets,
@@ -223,7 +224,7 @@ static void discover(struct sf_scraper *s, struct job *j, int64_t now_ns)
         struct source *o = &j->sources[i];
         memset(&why, 0, sizeof(why));
         if (o->is_http && !o->has_text) {
-            first = first ? first : SF_ERR_BUSY; /* not answered yet */
+            first = first ? first : SF_ERR_BUSY; /* no answer yet */
             continue;
         }
         err = o->is_http ? read_groups(s, o->where.p, sf_buf_str(&o->text), false, &u, &why)
@@ -239,7 +240,7 @@ static void discover(struct sf_scraper *s, struct job *j, int64_t now_ns)
     j->n_over = u.n_over;
     sf_mutex_unlock(&s->lock);
     sf_target_list_update_drop(&u);
-    scraper_recount(s); /* some may be gone, with what was kept of them */
+    scraper_recount(s); /* some targets may have been removed with their kept answers */
     sf_arena_release(&s->scratch);
 }
 
@@ -341,7 +342,7 @@ static void on_answer(void *arg, enum sf_err err, const struct sf_why *why)
     s->flight_len -= len;
     s->n_busy--;
     t->job->n_busy--;
-    sf_buf_done(&t->body); /* most targets are idle most of the time */
+    sf_buf_done(&t->body); /* free it, because most targets are idle most of the time */
     t->body = (struct sf_buf){.max = t->job->max_len};
     sf_heap_free(t->token);
     t->token = NULL;
@@ -382,7 +383,7 @@ static enum sf_err scraper_on_piece(void *arg, const void *p, size_t len, struct
 
 /* ---- requests ---- */
 
-/* The token file is read each time, because its issuer replaces it. */
+/* The token file is read each time, because it may be replaced. */
 static enum sf_err scraper_read_token(struct sf_scrape_target *t, struct sf_why *why)
 {
     struct sf_buf text = {0};
@@ -430,7 +431,7 @@ static void scraper_start(struct sf_scraper *s, struct sf_scrape_target *t, int6
         on_answer(t, err, &why);
 }
 
-/* Requests under way to the same address; its targets stand together. */
+/* Number of running requests to the same address, whose targets are adjacent. */
 static size_t n_beside(const struct sf_target_list *l, size_t at)
 {
     uint64_t host = l->list[at]->host_key;
@@ -442,7 +443,7 @@ static size_t n_beside(const struct sf_target_list *l, size_t at)
     return n;
 }
 
-/* Moves to the next moment; whole intervals that were missed are not made up. */
+/* Sets the next time; missed intervals are skipped. */
 static void plan_next(struct sf_scrape_target *t, int64_t now_ns)
 {
     int64_t n_late = (now_ns - t->due_ns) / t->job->interval_ns;
@@ -458,7 +459,7 @@ static void start_due(struct sf_scraper *s, int64_t now_ns)
         struct sf_scrape_target *t = l->list[at];
         if (now_ns < t->due_ns || t->is_gone)
             continue;
-        /* A CPU profile may take all of the interval: the next one begins when it is over. */
+        /* A CPU profile may take the whole interval: then the next one begins when it is over. */
         if (t->is_busy && now_ns - t->due_ns < t->job->interval_ns)
             continue;
         if (t->is_busy) {
@@ -485,7 +486,7 @@ static void take_next_jobs(struct sf_scraper *s)
     for (size_t i = 0; i < s->n_list; i++) {
         for (size_t k = 0; k < s->list[i].n_sources; k++) {
             if (s->list[i].sources[k].is_busy)
-                return; /* its answer is awaited: it is bounded */
+                return; /* wait for its answer, which has a time limit */
         }
     }
     sf_mutex_lock(&s->lock);

@@ -48,7 +48,7 @@ static enum sf_err target_list_add(struct sf_target_update *u,
                                    const struct sf_scrape_target_spec *spec, struct sf_why *why)
 {
     struct sf_scrape_target *t;
-    if (!u->n_others_plus) { /* targets of this job are about to go */
+    if (!u->n_others_plus) { /* the job's old targets will be removed, so they are not counted */
         u->n_others_plus = 1;
         for (size_t i = 0; i < u->list->n; i++)
             u->n_others_plus += !sf_str_eq(u->list->list[i]->job->name, u->job->name);
@@ -65,7 +65,7 @@ static enum sf_err target_list_add(struct sf_target_update *u,
     return SF_OK;
 }
 
-/* Labels of a discovery and rules may have changed each part of the address. */
+/* Labels of discovery and rules may have changed any part of the address. */
 static enum sf_err target_list_check(const struct sf_target_update *u,
                                      const struct sf_scrape_target_spec *s, struct sf_why *why)
 {
@@ -159,7 +159,7 @@ void sf_target_list_update_drop(struct sf_target_update *u)
     u->n_fresh = u->cap_fresh = 0;
 }
 
-/* A target that is listed twice counts once. */
+/* A target that is listed twice is used once. */
 static void index_fresh(struct sf_target_update *u, struct sf_table *at)
 {
     size_t n = 0;
@@ -180,7 +180,7 @@ static void index_fresh(struct sf_target_update *u, struct sf_table *at)
     u->n_fresh = n;
 }
 
-/* The one that is there already takes the place of the new one. */
+/* An existing target replaces the equal new one. */
 static void reuse(struct sf_target_update *u, const struct sf_table *at)
 {
     for (size_t i = 0; i < u->list->n; i++) {
@@ -195,7 +195,7 @@ static void reuse(struct sf_target_update *u, const struct sf_table *at)
             if (fresh->key != old->key || fresh == old || !sf_str_eq(fresh->url, old->url))
                 continue;
             was = old->jobs;
-            sf_scrape_jobs_free(old->jobs); /* the set may be a new one */
+            sf_scrape_jobs_free(old->jobs); /* it may refer to an old set of jobs */
             old->jobs = sf_scrape_jobs_share(fresh->jobs);
             old->job = fresh->job;
             old->job->n_busy += old->is_busy && fresh->jobs != was;
@@ -228,11 +228,11 @@ enum sf_err sf_target_list_update_end(struct sf_target_update *u, struct sf_why 
     for (size_t i = 0; i < l->n; i++) {
         struct sf_scrape_target *old = l->list[i];
         if (old->is_seen)
-            continue; /* among the new ones */
+            continue; /* also in the new list */
         if (!sf_str_eq(old->job->name, u->job->name)) {
             list[n++] = old;
         } else if (old->is_busy) {
-            old->is_gone = true; /* until its answer has come */
+            old->is_gone = true; /* removed when its answer has arrived */
             list[n++] = old;
         } else {
             sf_scrape_target_free(old);

@@ -30,8 +30,8 @@ void sf_deflate_free(struct sf_deflate *z)
     sf_heap_free(z);
 }
 
-/* The bound is only reserved; the buffer's length grows by what came out. A limited buffer may
- * refuse the bound although the result would fit: callers limit buffers far above one answer. */
+/* Only reserves the maximum length; the buffer's length grows by the actual result. A limited
+ * buffer may refuse this although the result would fit: callers use limits far above one answer. */
 static uint8_t *room_for(struct sf_buf *out, size_t bound)
 {
     return sf_buf_reserve(out, bound) ? out->p + out->len : NULL;
@@ -64,7 +64,7 @@ enum sf_err sf_deflate_gzip(struct sf_deflate *z, int level, sf_bytes in, struct
     if (!to)
         return deflate_no_room(out, "gzip", why);
     len = libdeflate_gzip_compress(z->gzip, in.p, in.len, to, bound);
-    out->len += len; /* never 0: the bound is enough */
+    out->len += len; /* never 0: the maximum length is sufficient */
     return SF_OK;
 }
 
@@ -89,7 +89,7 @@ enum sf_err sf_deflate_zstd(struct sf_deflate *z, int level, bool has_checksum, 
     ZSTD_CCtx_setParameter(z->zstd, ZSTD_c_compressionLevel, level);
     ZSTD_CCtx_setParameter(z->zstd, ZSTD_c_checksumFlag, has_checksum);
     len = ZSTD_compress2(z->zstd, to, bound, in.p, in.len);
-    if (ZSTD_isError(len)) /* only memory can run out: parameters and room are ours */
+    if (ZSTD_isError(len)) /* only memory can be exhausted: parameters and space are correct */
         return sf_fail(why, SF_ERR_NOMEM, "zstd: %s", ZSTD_getErrorName(len));
     out->len += len;
     return SF_OK;

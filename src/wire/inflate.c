@@ -1,12 +1,12 @@
-/* One library decides on each kind of body, however it was packed and whatever it claims: gzip is
- * libdeflate's, which works on whole buffers at twice the speed of zlib, "deflate" is zlib's, zstd
- * is zstd's. libdeflate takes more than zlib does (it reads no checksum of a header, and codes that
- * RFC 1951 leaves out), so asking now one and now the other would judge a body by its size. zlib
- * only says where a gzip body that was refused is wrong.
+/* Each kind of body is decompressed by one library: gzip by libdeflate, which works on whole
+ * buffers at twice the speed of zlib, "deflate" by zlib, zstd by zstd. libdeflate accepts more than
+ * zlib (it does not check a header's checksum, and accepts codes that RFC 1951 does not define), so
+ * using sometimes one and sometimes the other would make acceptance depend on the size. zlib is
+ * only used to find the position of the error in a refused gzip body.
  *
- * A gzip body says its size in its last four bytes and a zstd frame in its header: when that number
- * is believable, the output is reserved once. It is believable when it is within the limit and
- * within 64 times the input, so that a few hostile bytes reserve little. */
+ * A gzip body has its decompressed size in its last four bytes and a zstd frame in its header: if
+ * that number is plausible, the output is reserved once. It is plausible within the limit and
+ * within 64 times the input, so that a few malicious bytes cannot reserve much. */
 #define ZSTD_STATIC_LINKING_ONLY /* for the allocator of a context */
 #include "wire/inflate.h"
 
@@ -21,19 +21,20 @@
 #include "wire/zmem.h"
 
 enum {
-    WINDOW_LOG = 23,       /* 8 MiB, what RFC 8878 asks of every decoder */
-    KEEP_LEN = 1 << 20,    /* a zstd context grown beyond it by a wide window is returned */
-    GROW_LEAST = 16 * 1024 /* output grows at least by this much */
+    WINDOW_LOG = 23,       /* 8 MiB, which RFC 8878 requires of every decoder */
+    KEEP_LEN = 1 << 20,    /* a zstd context that has grown larger because of a wide window is
+                            * freed */
+    GROW_LEAST = 16 * 1024 /* minimum growth of the output */
 };
 
 struct sf_inflate {
-    struct libdeflate_decompressor *gzip; /* made when first needed, like the others */
+    struct libdeflate_decompressor *gzip; /* created when first needed, like the others */
     z_stream zlib;
     bool has_zlib;
     ZSTD_DCtx *zstd;
 };
 
-/* One run: what is not yet consumed, and where output goes. */
+/* State of one call: the remaining input, and the output. */
 struct run {
     struct sf_inflate *z;
     sf_bytes in;
@@ -87,8 +88,8 @@ static void consume(struct run *r, size_t len)
     r->consumed += len;
 }
 
-/* Room for more output. Once the limit is reached the libraries get `spare`: whatever they put
- * there is one byte too many, and if they put nothing the stream was just as long as allowed. */
+/* Space for more output. When the limit is reached the libraries get `spare`: if they write
+ * anything there, the output is too long; if not, it has exactly the allowed length. */
 static bool inflate_make_room(struct run *r, uint8_t *spare, size_t spare_len, uint8_t **out_p,
                               size_t *out_room)
 {
@@ -100,7 +101,7 @@ static bool inflate_make_room(struct run *r, uint8_t *spare, size_t spare_len, u
     }
     want = made > GROW_LEAST ? made : GROW_LEAST;
     if (r->out->cap - r->out->len >= GROW_LEAST / 4)
-        want = r->out->cap - r->out->len; /* use up what is there before growing */
+        want = r->out->cap - r->out->len; /* use the available space before growing */
     if (want > left)
         want = left;
     if (!sf_buf_reserve(r->out, want))
@@ -130,7 +131,7 @@ static enum sf_err start_zlib(struct run *r, int window_bits)
     return SF_OK;
 }
 
-/* One step of zlib: from what is left to the space at hand. */
+/* One step of zlib with the remaining input and the available space. */
 static enum sf_err zlib_step(struct run *r, int *out_status)
 {
     z_stream *s = &r->z->zlib;
@@ -167,14 +168,14 @@ static enum sf_err zlib_stream(struct run *r)
             return inflate_no_memory(r);
         if (status != Z_OK && status != Z_BUF_ERROR)
             return inflate_bad(r, status == Z_NEED_DICT ? "needs a dictionary" : "damaged");
-        /* No progress is possible only when input is missing: there is always room. */
+        /* No progress is possible only if input is missing: there is always space. */
         if (status == Z_BUF_ERROR && r->in.len == 0)
             return inflate_bad(r, "truncated");
     }
 }
 
-/* RFC 9110's "deflate" is zlib-wrapped, but some senders leave the wrapper off. A raw stream cannot
- * look like a zlib header in practice: its first block would be a stored one with stray bits. */
+/* RFC 9110's "deflate" has a zlib wrapper, but some senders omit it. In practice a raw stream does
+ * not look like a zlib header: its first block would be a stored one with invalid bits. */
 static bool is_zlib_header(sf_bytes in)
 {
     return in.len >= 2 && (in.p[0] & 15) == 8 && in.p[0] >> 4 <= 7 &&
@@ -196,7 +197,7 @@ static bool is_believable(uint64_t len, size_t in_len, size_t max_len)
     return len <= max_len && len / 64 <= in_len;
 }
 
-/* The space to try a member with: what the body claims, or what is there, or a guess. */
+/* The space for a first attempt: the size given in the body, or the available space, or a guess. */
 static size_t first_room(const struct run *r, size_t left)
 {
     size_t room = r->out->cap - r->out->len, claimed;
@@ -210,8 +211,8 @@ static size_t first_room(const struct run *r, size_t left)
     return room < left ? room : left;
 }
 
-/* libdeflate refused what begins at `r->in`: zlib, whose output is discarded, finds the position.
- */
+/* libdeflate refused the data at `r->in`: zlib, whose output is discarded, finds the position of
+ * the error. */
 static enum sf_err gzip_fault(struct run *r)
 {
     z_stream *s = &r->z->zlib;
@@ -235,8 +236,8 @@ static enum sf_err gzip_fault(struct run *r)
     return inflate_bad(r, status == Z_BUF_ERROR && r->in.len == 0 ? "truncated" : "damaged");
 }
 
-/* One member. A room that proves too small is doubled and the member begun again, so that all its
- * tries together cost no more than twice the last one. */
+/* Decompresses one member. If the space is too small, it is doubled and the member is started
+ * again, so that all attempts together cost at most twice the last one. */
 static enum sf_err gzip_member(struct run *r)
 {
     size_t left = r->max_len - (r->out->len - r->out_from), room = first_room(r, left);
@@ -307,8 +308,8 @@ static enum sf_err zstd_fault(struct run *r, size_t status)
     }
 }
 
-/* The library, fed piece by piece, lets a frame pass that ends with an empty block before it has
- * the size its header declares. Whole, it refuses such a frame; so do we. */
+/* Fed piece by piece, the library accepts a frame that ends with an empty block before it has the
+ * size declared in its header. As a whole it refuses such a frame, so this is checked here. */
 struct frame {
     uint8_t head[ZSTD_FRAMEHEADERSIZE_MAX];
     size_t head_len;
@@ -325,14 +326,14 @@ static void see_frame(struct frame *f, const uint8_t *p, size_t len)
     f->head_len += len;
 }
 
-/* Frames of old versions of the format have other numbers, and are never taken for one that
- * continues: the library waits for their ends in its own way. */
+/* Frames of old format versions have other magic numbers and are not tracked here: the library
+ * checks their ends itself. */
 static bool is_begun(const struct frame *f)
 {
     return f->head_len >= 4 && sf_load_u32le(f->head) == ZSTD_MAGICNUMBER;
 }
 
-/* It is complete: false when it declared another size. */
+/* The frame is complete: false if it declared another size. */
 static bool end_frame(struct frame *f)
 {
     unsigned long long claimed = ZSTD_getFrameContentSize(f->head, f->head_len);
@@ -402,7 +403,7 @@ static enum sf_err zstd_body(struct run *r)
     if (err)
         return err;
     if (!zstd_whole(r)) {
-        r->out->err = SF_OK; /* a reservation too large for the fast way is not a fault */
+        r->out->err = SF_OK; /* a failed reservation for the fast path is not an error */
         err = start_zstd(r);
         if (!err)
             err = zstd_frames(r);
@@ -418,7 +419,8 @@ enum sf_err sf_inflate_bytes(struct sf_inflate *z, enum sf_inflate_kind kind, sf
                              size_t max_len, struct sf_buf *out, struct sf_why *why)
 {
     static const char *const names[] = {"gzip", "deflate", "zstd", "zstd"};
-    size_t most = (out->max ? out->max : SF_BUF_MAX) - out->len; /* what the buffer takes */
+    size_t most = (out->max ? out->max : SF_BUF_MAX) - out->len; /* remaining capacity of the
+                                                                  * buffer */
     struct run r = {.z = z, .in = in, .out = out, .why = why};
     enum sf_err err;
 

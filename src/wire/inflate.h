@@ -1,11 +1,11 @@
-/* inflate.h - gzip, zlib/deflate and zstd to plain bytes, never more than the caller allows.
+/* inflate.h - decompresses gzip, zlib/deflate and zstd, never to more than the caller allows.
  *
- * A context keeps the libraries' memory between calls: one per thread, made once. Everything after
- * a complete stream must be another stream of the same kind (members, frames) or nothing.
+ * A context keeps the libraries' memory between calls: one per thread, made once. A complete stream
+ * may only be followed by another stream of the same kind (members, frames).
  *
- * INPUT: damaged, truncated or followed by garbage, with the offset in the compressed bytes.
- * LIMIT: more than `max_len` bytes, or a zstd window above 8 MiB. NOMEM. What `out` held before
- * stays; what was added is taken away again on failure. */
+ * INPUT: damaged, truncated or followed by garbage, with the offset in the compressed bytes. LIMIT:
+ * more than `max_len` bytes, or a zstd window above 8 MiB. NOMEM. The previous content of `out` is
+ * kept; on failure the added part is removed. */
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -13,9 +13,10 @@
 
 enum sf_inflate_kind {
     SF_INFLATE_GZIP,
-    SF_INFLATE_ZLIB, /* "deflate": zlib-wrapped, or raw when the first bytes are no zlib header */
+    SF_INFLATE_ZLIB, /* "deflate": with zlib wrapper, or raw if there is no zlib header */
     SF_INFLATE_ZSTD,
-    SF_INFLATE_ZSTD_OPEN, /* the last frame may lack its end: what a writer flushed so far */
+    SF_INFLATE_ZSTD_OPEN, /* the end of the last frame may be missing: what a writer has flushed so
+                           * far */
 };
 
 struct sf_inflate; /* opaque: the libraries' contexts */

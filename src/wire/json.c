@@ -1,5 +1,5 @@
 /* json.c - the JSON cursor. It keeps a stack of open brackets, bounded in depth, and the first
- * fault. Strings without escapes are returned as views of the input; numbers are validated as text
+ * error. Strings without escapes are returned as views of the input; numbers are validated as text
  * and converted exactly. */
 #include "wire/json.h"
 
@@ -64,7 +64,7 @@ enum sf_err sf_json_why(const struct sf_json *j, const char *what, struct sf_why
         return SF_OK;
     if (!why)
         return j->err;
-    render_path(j, &path); /* without memory the path is just missing */
+    render_path(j, &path); /* without memory the path is only missing */
     for (size_t i = 0; i < j->fault_off; i++)
         line += j->start[i] == '\n';
     err = sf_fail(why, j->err, "%s: %.*s%s%s (line %zu, byte %zu)", what,
@@ -155,7 +155,7 @@ bool sf_json_array(struct sf_json *j)
     return json_enter(j, '[', "an array is needed here");
 }
 
-/* To the next member: past the comma, or out at the bracket. */
+/* To the next member: past the comma, or out of the bracket. */
 static bool json_step(struct sf_json *j, char bracket)
 {
     char c = json_look(j);
@@ -189,7 +189,7 @@ bool sf_json_item(struct sf_json *j)
     return json_step(j, ']');
 }
 
-/* Eight bytes at a time up to a quote, a backslash or a control character. */
+/* Skips eight bytes at a time up to a quote, a backslash or a control character. */
 static const char *find_special(const char *p, const char *end)
 {
     const uint64_t ones = 0x0101010101010101u, highs = 0x8080808080808080u;
@@ -198,7 +198,8 @@ static const char *find_special(const char *p, const char *end)
         uint64_t hit = ((w - ones * 0x20) & ~w) | ((quote - ones) & ~quote) |
                        ((slash - ones) & ~slash);
         hit &= highs;
-        /* A borrow can mark a byte above the first hit, never one below it. */
+        /* Because of borrows, a byte after the first hit may be marked wrongly, but never one
+         * before it. */
         if (hit)
             return p + (__builtin_ctzll(hit) >> 3);
         p += 8;
@@ -223,8 +224,8 @@ static bool hex4(const char *p, const char *end, uint32_t *out)
     return true;
 }
 
-/* The escape behind the backslash at *at, into `to` (NULL: only checked). Never longer than it was
- * written. A surrogate without its partner becomes U+FFFD. */
+/* Decodes the escape after the backslash at *at into `to` (NULL: only checks it). The result is
+ * never longer than the escape. An unpaired surrogate becomes U+FFFD. */
 static bool read_escape(struct sf_json *j, const char **at, char *to, size_t *len)
 {
     static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
@@ -256,8 +257,8 @@ static bool read_escape(struct sf_json *j, const char **at, char *to, size_t *le
     return true;
 }
 
-/* From the opening quote past the closing one. `to` NULL: only checked; otherwise unescaped there.
- */
+/* From the opening quote past the closing one. `to` NULL: only checked; otherwise unescaped into
+ * it. */
 static bool scan_string(struct sf_json *j, char *to, size_t *out_len, bool *out_has_escapes)
 {
     const char *open = j->at, *p = open + 1;
@@ -310,7 +311,7 @@ static sf_str json_read_string(struct sf_json *j)
     return (sf_str){to, len};
 }
 
-/* To the next member of an object. `out_key` NULL: its key is only checked, and takes no memory. */
+/* To the next member of an object. `out_key` NULL: its key is only checked, and uses no memory. */
 static bool step_key(struct sf_json *j, sf_str *out_key)
 {
     const char *start;
@@ -355,7 +356,7 @@ static size_t json_digits(const char *p, const char *end)
     return (size_t)(p - from);
 }
 
-/* Length of the number at the start of [p, end); 0: there is none. */
+/* Length of the number at the start of [p, end); 0: none. */
 static size_t number_len(const char *p, const char *end)
 {
     const char *from = p;
@@ -402,7 +403,7 @@ void sf_json_skip(struct sf_json *j)
     case SF_JSON_OBJECT:
         if (sf_json_object(j)) {
             while (step_key(j, NULL))
-                sf_json_skip(j); /* `enter` bounds the depth */
+                sf_json_skip(j); /* `enter` limits the depth */
         }
         break;
     case SF_JSON_ARRAY:
@@ -440,7 +441,7 @@ sf_str sf_json_str(struct sf_json *j)
     return SF_STR_NONE;
 }
 
-/* The digits of a number, bare or in quotes. False: null or a fault. */
+/* The digits of a number, bare or in quotes. False: null or an error. */
 static bool number_text(struct sf_json *j, sf_str *out)
 {
     if (take_null(j) || j->fault)
@@ -464,12 +465,13 @@ static int64_t read_exponent(const char *p, const char *end)
     bool is_down = p < end && *p == '-';
     int64_t e = 0;
     for (p += p < end && (*p == '-' || *p == '+'); p < end; p++)
-        e = e > 100000 ? e : e * 10 + (*p - '0'); /* beyond any 64-bit integer, far from a wrap */
+        e = e > 100000 ? e : e * 10 + (*p - '0'); /* larger than for any 64-bit integer, without
+                                                   * overflow */
     return is_down ? -e : e;
 }
 
-/* Exact: all digits in a row, then the point moved according to the exponent. False: not an
- * integer of 64 bits. */
+/* Exact: all digits as one integer, shifted according to the exponent. False: not a 64-bit
+ * integer. */
 static bool text_to_integer(sf_str text, bool *out_is_negative, uint64_t *out)
 {
     const char *p = text.p, *end = text.p + text.len;
@@ -488,7 +490,7 @@ static bool text_to_integer(sf_str text, bool *out_is_negative, uint64_t *out)
     if (p < end && *p == '.') {
         size_t n = json_digits(++p, end);
         for (n_part = n; n_part && p[n_part - 1] == '0';)
-            n_part--; /* zeros at the end of a fraction mean nothing */
+            n_part--; /* trailing zeros of a fraction are ignored */
         if (!add_digits(&v, p, n_part))
             return false;
         p += n;

@@ -140,7 +140,8 @@ void sf_json_write_f64(struct sf_json_writer *w, double v)
         sf_buf_add_str(w->out, v > 0 ? SF_STR("\"Infinity\"") : SF_STR("\"-Infinity\""));
         return;
     }
-    for (int digits = 15; digits <= 17; digits++) { /* 17 always read back the same */
+    for (int digits = 15; digits <= 17; digits++) { /* 17 digits always give the same number
+                                                     * again */
         snprintf(text, sizeof(text), "%.*g", digits, v);
         if (strtod(text, NULL) == v)
             break;

@@ -1,5 +1,5 @@
-/* json_write.h - JSON into a buffer: escapes, commas, numbers. The buffer keeps the first fault;
- * nesting is the caller's business. */
+/* json_write.h - writes JSON to a buffer: escapes, commas, numbers. The buffer keeps the first
+ * error; the caller must nest correctly. */
 #pragma once
 #include "base/buf.h"
 
@@ -19,14 +19,14 @@ void sf_json_write_array(struct sf_json_writer *w); /* [ */
 void sf_json_write_array_end(struct sf_json_writer *w);
 void sf_json_write_key(struct sf_json_writer *w, sf_str key);
 
-/* Bytes that are not UTF-8 become U+FFFD: the answer must stay JSON whatever a sender stored. */
+/* Invalid UTF-8 becomes U+FFFD, so that the answer is valid JSON whatever was stored. */
 void sf_json_write_str(struct sf_json_writer *w, sf_str s);
 void sf_json_write_u64(struct sf_json_writer *w, uint64_t v);
 void sf_json_write_i64(struct sf_json_writer *w, int64_t v);
-/* Quoted, as proto3 JSON writes 64-bit integers: a reader's double would lose digits. */
+/* Quoted, as in proto3 JSON for 64-bit integers: a double would lose digits. */
 void sf_json_write_u64_text(struct sf_json_writer *w, uint64_t v);
 void sf_json_write_i64_text(struct sf_json_writer *w, int64_t v);
-/* The fewest digits that read back the same; "NaN", "Infinity", "-Infinity" as strings. */
+/* The fewest digits that parse to the same number; "NaN", "Infinity", "-Infinity" as strings. */
 void sf_json_write_f64(struct sf_json_writer *w, double v);
 void sf_json_write_bool(struct sf_json_writer *w, bool v);
 void sf_json_write_null(struct sf_json_writer *w);

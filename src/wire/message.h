@@ -1,8 +1,8 @@
-/* message.h - one message in either grammar: protobuf, or the JSON that proto3 ties to it.
+/* message.h - writes one message as protobuf or as proto3 JSON.
  *
  * Code that writes both formats gives each field once, by number and by JSON name. Fields with
  * their default value are left out, 64-bit integers are text in JSON. A list is opened even when it
- * stays empty: to leave it out, do not open it. The buffer keeps the first fault. */
+ * stays empty: to leave it out, do not open it. The buffer keeps the first error. */
 #pragma once
 #include "wire/json_write.h"
 #include "wire/pb_write.h"
@@ -22,7 +22,7 @@ static inline struct sf_message sf_message_init(struct sf_buf *out, bool is_json
 void sf_message_open(struct sf_message *m);
 void sf_message_close(struct sf_message *m);
 
-/* A field that is a message; gives the mark to end it with. */
+/* A field that is a message; returns the mark for its end. */
 size_t sf_message_begin(struct sf_message *m, uint32_t field, const char *key);
 void sf_message_end(struct sf_message *m, size_t mark);
 
@@ -31,7 +31,7 @@ void sf_message_list(struct sf_message *m, const char *key);
 void sf_message_list_end(struct sf_message *m);
 size_t sf_message_item(struct sf_message *m, uint32_t field);
 void sf_message_item_str(struct sf_message *m, uint32_t field, sf_str v);
-/* Numbers, packed; none at all are left out. `is_wide`: 64 bits, text in JSON. */
+/* Packed numbers; an empty list is left out. `is_wide`: 64 bits, text in JSON. */
 void sf_message_numbers(struct sf_message *m, uint32_t field, const char *key, const int64_t *v,
                         size_t n, bool is_wide);
 
@@ -42,7 +42,7 @@ void sf_message_str(struct sf_message *m, uint32_t field, const char *key, sf_st
 void sf_message_bytes(struct sf_message *m, uint32_t field, const char *key, sf_bytes v);
 void sf_message_i64(struct sf_message *m, uint32_t field, const char *key, int64_t v);
 void sf_message_u64(struct sf_message *m, uint32_t field, const char *key, uint64_t v);
-/* A number in JSON too. */
+/* A number in JSON, too. */
 void sf_message_u32(struct sf_message *m, uint32_t field, const char *key, uint32_t v);
 void sf_message_f64(struct sf_message *m, uint32_t field, const char *key, double v);
 void sf_message_bool(struct sf_message *m, uint32_t field, const char *key, bool v);

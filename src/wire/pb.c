@@ -24,8 +24,8 @@ void sf_pb_fault(struct sf_pb *pb, const uint8_t *at, const char *fault)
     pb->at = pb->end;
 }
 
-/* Padding is legal (a writer that reserved five bytes for a length fills them up); an eleventh
- * byte, or bits beyond the 64th, are not. */
+/* Padding is valid (a writer may reserve five bytes for a length); an eleventh byte, or bits beyond
+ * the 64th, are not. */
 uint64_t sf_pb_raw_varint_slow(struct sf_pb *pb)
 {
     const uint8_t *start = pb->at;
@@ -88,7 +88,7 @@ void sf_pb_skip(struct sf_pb *pb)
     case SF_PB_VARINT: sf_pb_raw_varint(pb); break;
     case SF_PB_I64: take_fixed(pb, 8); break;
     case SF_PB_LEN: sf_pb_bytes(pb); break;
-    default: take_fixed(pb, 4); break; /* next lets only I32 through here */
+    default: take_fixed(pb, 4); break; /* only I32 is possible here */
     }
 }
 

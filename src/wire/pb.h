@@ -1,4 +1,4 @@
-/* pb.h - a bounded cursor over protobuf bytes: the grammar, not the meaning.
+/* pb.h - a bounded cursor over protobuf bytes; it knows the encoding, not the meaning of fields.
  *
  *     while (sf_pb_next(pb)) {
  *         switch (pb->tag) {
@@ -8,11 +8,11 @@
  *     }
  *     return sf_pb_ok(pb);
  *
- * After every step exactly one value is read or skipped. The first fault sticks, with its byte
- * offset in the whole body; later steps end the loop and later reads give zero. A known field with
- * an unexpected wire type is not a fault: switching over `tag` sends it to skip, and a reader
- * queried for another type skips it and gives zero. Groups are refused: no message we read has any.
- * Strings and bytes are views into the body. */
+ * After every step exactly one value is read or skipped. The first error is kept, with its byte
+ * offset in the whole body; later steps end the loop and later reads return zero. A known field
+ * with an unexpected wire type is not an error: switching over `tag` skips it, and a read function
+ * for another type skips it and returns zero. Groups are refused: none of the messages read here
+ * has any. Strings and bytes are views into the body. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,11 +28,11 @@ enum sf_pb_wire { SF_PB_VARINT = 0, SF_PB_I64 = 1, SF_PB_LEN = 2, SF_PB_I32 = 5 
 
 struct sf_pb {
     const uint8_t *at, *end;
-    const uint8_t *body; /* offsets count from here, in children too */
-    uint32_t tag;        /* of the value at hand: field << 3 | wire type */
+    const uint8_t *body; /* base of offsets, also in nested messages */
+    uint32_t tag;        /* of the current value: field << 3 | wire type */
     uint32_t field;
     size_t fault_off;
-    const char *fault; /* NULL: none so far; a literal otherwise */
+    const char *fault; /* NULL: no error; otherwise a constant text */
 };
 
 static inline struct sf_pb sf_pb_init(sf_bytes body)
@@ -40,16 +40,16 @@ static inline struct sf_pb sf_pb_init(sf_bytes body)
     const uint8_t *p = body.p ? body.p : (const uint8_t *)"";
     return (struct sf_pb){.at = p, .end = p + body.len, .body = p};
 }
-/* A part of `body`, with offsets counted from its start. */
+/* A part of `body`, with offsets relative to its start. */
 struct sf_pb sf_pb_part(sf_bytes body, sf_bytes part);
 
 static inline bool sf_pb_ok(const struct sf_pb *pb)
 {
     return !pb->fault;
 }
-/* INPUT with "`what`: <fault> at byte N"; SF_OK when there was none. */
+/* INPUT with "`what`: <fault> at byte N"; SF_OK if there was no error. */
 enum sf_err sf_pb_why(const struct sf_pb *pb, const char *what, struct sf_why *why);
-/* Notes a fault of the meaning (depth, count) at the value at hand; the first one sticks. */
+/* Reports a semantic error (depth, count) at the current value; the first one is kept. */
 void sf_pb_fault(struct sf_pb *pb, const uint8_t *at, const char *fault);
 
 /* Inline because a span has about a hundred of them. */
@@ -61,7 +61,7 @@ static inline uint64_t sf_pb_raw_varint(struct sf_pb *pb)
         pb->at++;
         return *at;
     }
-    if (pb->end - at >= 2 && at[1] < 0x80) { /* places of a profile's tables */
+    if (pb->end - at >= 2 && at[1] < 0x80) { /* typical for indexes into a profile's tables */
         pb->at += 2;
         return (uint64_t)(at[0] & 0x7f) | (uint64_t)at[1] << 7;
     }
@@ -73,7 +73,7 @@ static inline bool sf_pb_next(struct sf_pb *pb)
 {
     const uint8_t *tag_at = pb->at;
     uint64_t tag;
-    if (pb->at == pb->end) /* a fault moves `at` there */
+    if (pb->at == pb->end) /* also after an error, which moves `at` to the end */
         return false;
     tag = sf_pb_raw_varint(pb);
     pb->tag = (uint32_t)tag;
@@ -109,8 +109,8 @@ static inline sf_str sf_pb_str(struct sf_pb *pb)
 {
     return sf_bytes_str(sf_pb_bytes(pb));
 }
-/* The message at hand as a cursor of its own; the parent continues behind it. When the child is
- * done with, sf_pb_join carries its fault over. */
+/* The current message as a separate cursor; the parent continues after it. At the end sf_pb_join
+ * copies the child's error to the parent. */
 static inline struct sf_pb sf_pb_msg(struct sf_pb *pb)
 {
     sf_bytes content = sf_pb_bytes(pb);
@@ -139,7 +139,8 @@ static inline int64_t sf_pb_i64(struct sf_pb *pb)
 {
     return (int64_t)sf_pb_u64(pb);
 }
-static inline uint32_t sf_pb_u32(struct sf_pb *pb) /* the low half, as stock libraries read it */
+static inline uint32_t sf_pb_u32(struct sf_pb *pb) /* the low half, as other protobuf libraries
+                                                    * do */
 {
     return (uint32_t)sf_pb_u64(pb);
 }
@@ -155,11 +156,10 @@ uint64_t sf_pb_fixed64(struct sf_pb *pb);
 uint32_t sf_pb_fixed32(struct sf_pb *pb);
 double sf_pb_double(struct sf_pb *pb);
 
-/* Repeated scalars arrive packed or with a tag each, in any mix: for every occurrence,
+/* Repeated scalars may be packed or have a tag each, or both: for every occurrence,
  *     struct sf_pb run = sf_pb_run(pb);
  *     while (sf_pb_run_varint(&run, &v)) ...
- *     sf_pb_join(pb, &run);
- */
+ *     sf_pb_join(pb, &run); */
 struct sf_pb sf_pb_run(struct sf_pb *pb);
 static inline bool sf_pb_run_varint(struct sf_pb *run, uint64_t *out)
 {

@@ -6,7 +6,7 @@
 #include "base/setting.h"
 #include "base/time_unit.h"
 
-/* A number of unix time in whatever unit: seconds have 10 digits until 2286, milliseconds 13. */
+/* A unix time in any unit, by its magnitude: seconds have 10 digits until 2286, milliseconds 13. */
 static bool scale_unix(uint64_t v, int64_t *out_ns)
 {
     uint64_t ns;
@@ -97,7 +97,7 @@ void sf_time_text_add(struct sf_buf *out, uint64_t unix_ns)
 {
     time_t s = (time_t)(unix_ns / (uint64_t)SF_NS_PER_S);
     struct tm tm = {0};
-    gmtime_r(&s, &tm); /* 64 bits of nanoseconds end in 2554: always a date */
+    gmtime_r(&s, &tm); /* 64 bits of nanoseconds end in 2554, so the conversion cannot fail */
     sf_buf_print(out, "%04d-%02d-%02d %02d:%02d:%02d.%03u", tm.tm_year + 1900, tm.tm_mon + 1,
                  tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
                  (unsigned)(unix_ns / SF_NS_PER_MS % 1000));

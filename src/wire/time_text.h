@@ -1,4 +1,4 @@
-/* time_text.h - points in time as people and clients write them. */
+/* time_text.h - parses and writes times in the forms that users and clients use. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
