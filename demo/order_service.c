@@ -182,7 +182,7 @@ static APART void serialize(const struct order *o, char *out)
         snprintf(piece, sizeof(piece), "{\"item\":%d,\"price\":%.2f},", i, o->prices[i]);
         for (const char *p = piece; *p; p++) {
             size_t end = 0;
-            while (out[end]) /* where was I? */
+            while (out[end]) /* finds the end again */
                 end++;
             out[end] = *p;
             out[end + 1] = '\0';

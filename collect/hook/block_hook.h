@@ -13,7 +13,7 @@
 
 enum { SF_BLOCK_LEAST_NS = 10000 };
 
-extern uint64_t sf_block_least; /* that many ticks */
+extern uint64_t sf_block_least; /* SF_BLOCK_LEAST_NS in ticks */
 
 /* Registers that blocking calls are intercepted. */
 void sf_block_hook_offer(void);

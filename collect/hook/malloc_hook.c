@@ -355,7 +355,7 @@ SF_HOOK void *reallocarray(void *p, size_t n, size_t size)
         return NULL;
     }
     if (SF_RARELY(is_passed_by))
-        return SF_STAY(realloc(p, len)); /* theirs */
+        return SF_STAY(realloc(p, len)); /* the other allocator's realloc */
     if (SF_RARELY(sf_heap_may_be_sampled(p) || len >= sf_hook_self.heap_left))
         return slow_realloc(p, len, __builtin_return_address(0));
     sf_hook_self.heap_n++;

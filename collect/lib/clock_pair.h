@@ -25,7 +25,7 @@ struct sf_clock_pair {
 struct sf_clock_aim {
     uint32_t tid;
     int sig;
-    uint64_t period_ns; /* requested */
+    uint64_t period_ns; /* the requested period */
 };
 
 /* Starts one clock. Returns the time that a sample represents, in ns; 0: refused. */

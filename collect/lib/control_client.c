@@ -158,11 +158,11 @@ static void control_client_begin_capture(void)
     obey();
 }
 
-/* Called when the samples have been sent; reports the end of the capture. */
+/* Ends the capture; its samples are sent before its end is reported. */
 static void end_capture(void)
 {
     c.capture_end_ns = 0;
-    obey(); /* its window ends */
+    obey(); /* this ends its window */
     c.done_until_ns = sf_clock_unix_ns();
     if (c.started)
         sf_profile_upload_stop(c.started);
@@ -237,7 +237,7 @@ static void control_client_run(void *arg)
         if (c.capture_end_ns && c.capture_end_ns - begin_ns < wait_ns)
             wait_ns = c.capture_end_ns - begin_ns;
         if (c.done[0] && !c.is_done_told)
-            wait_ns = SF_NS_PER_S; /* the news first */
+            wait_ns = SF_NS_PER_S; /* report the finished capture soon */
         if (!sf_governor_is_settled() && wait_ns > SF_NS_PER_S)
             wait_ns = SF_NS_PER_S; /* on a busy machine it may take effect, and be reported, a
                                     * moment later */

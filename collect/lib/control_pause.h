@@ -11,7 +11,7 @@ struct sf_control_pause { /* zeroed: no failure so far */
 
 struct sf_control_heard {
     unsigned status;       /* HTTP status of the answer; 0: no answer */
-    bool is_understood;    /* of a document */
+    bool is_understood;    /* the document was understood */
     int64_t took_ns;       /* time until the answer came */
     int64_t retry_after_s; /* 0: not given */
     bool is_capturing;     /* a capture is running and will end soon */

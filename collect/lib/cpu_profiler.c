@@ -60,7 +60,7 @@ static void cpu_profiler_take_sample(struct sf_profiled_thread *t, int overruns,
     sf_stack_copy_give(copy);
     sf_modules_leave();
     s->kind = SF_SAMPLES_CPU;
-    s->wait = SF_WAIT_NONE; /* what else */
+    s->wait = SF_WAIT_NONE;
     s->thread = t->tid;
     sf_profiled_thread_weigh(t, overruns > 0 ? (uint32_t)overruns : 0, s->values);
     s->end = (uint8_t)end;

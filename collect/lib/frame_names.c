@@ -301,7 +301,7 @@ void sf_frame_names_look_up(struct sf_frame_names *f, const struct sf_profile_ta
         if (g.m)
             sf_buf_add(&groups, &g, sizeof(g));
         else
-            set_state(f, &g, SF_CACHED_WHOLE); /* no file has it */
+            set_state(f, &g, SF_CACHED_WHOLE); /* in no module */
         from += g.n;
     }
     n_groups = sf_buf_ok(&groups) ? groups.len / sizeof(struct group) : 0;

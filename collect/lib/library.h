@@ -9,7 +9,7 @@
 #include "collect/send/exporter.h"
 
 struct sf_library {
-    atomic_bool is_on;        /* spans are made */
+    atomic_bool is_on;        /* spans are recorded */
     atomic_bool is_new_child; /* the process is a forked child in which the library was not used
                                * yet */
     atomic_uint epoch;        /* from 1; incremented in every forked child */

@@ -40,7 +40,7 @@ struct sf_profiled_thread {
     /* Time that one expiry of the clock represents. The current gap keeps the length it began
      * with. */
     atomic_uint_fast64_t period_ns; /* set by the collecting thread */
-    atomic_uint_fast64_t gap_ns;    /* the handler's */
+    atomic_uint_fast64_t gap_ns;    /* set by the handler */
     atomic_int_fast64_t owed_ns;    /* CPU time that no sample has covered yet: the next one does.
                                      * Negative: samples covered too much */
     atomic_uint_fast64_t begin_ns;  /* the thread's CPU time when armed */
@@ -49,7 +49,7 @@ struct sf_profiled_thread {
     /* The bounds of the thread's stack, once known; reading it in place is safe. 0: unknown. */
     atomic_uintptr_t stack_lo, stack_hi;
     atomic_uintptr_t seen_sp, seen_tcb; /* set by the handler, to find the bounds */
-    struct sf_raw_sample scratch;       /* the handler's */
+    struct sf_raw_sample scratch;       /* used by the handler */
     struct sf_raw_sample last;          /* of the collecting thread: the last sample drained */
     struct sf_sample_ring ring;
 };

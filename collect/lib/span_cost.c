@@ -14,7 +14,7 @@
 #include "collect/lib/heap_profiler.h"
 #include "collect/sys/tasks.h"
 
-enum { ATTRIBUTES = 9 }; /* of Span */
+enum { ATTRIBUTES = 9 }; /* field number in Span */
 
 bool sf_span_cost_words_parse(const char *words, unsigned *items)
 {

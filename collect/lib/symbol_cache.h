@@ -26,7 +26,7 @@ struct sf_cached_address {
     uint8_t state;           /* enum sf_cached_state */
 };
 
-struct sf_cached_line { /* texts by number */
+struct sf_cached_line { /* texts are indexes */
     uint32_t name, system_name, file;
     uint32_t line, start_line;
 };

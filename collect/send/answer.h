@@ -17,9 +17,9 @@ struct sf_answer { /* a zeroed struct is the initial state */
     bool is_kept_alive;
     bool is_done;
     const char *fault; /* NULL, or a constant text: the answer is not valid HTTP */
-    uint32_t body_len; /* kept below */
+    uint32_t body_len; /* length of `body` */
     uint8_t body[SF_ANSWER_BODY_KEPT];
-    /* inside */
+    /* private below */
     enum {
         SF_ANSWER_HEAD,
         SF_ANSWER_SIZED,

@@ -26,7 +26,7 @@ struct sf_exporter_settings { /* must outlive the exporter */
 };
 
 struct sf_exporter_counts {
-    atomic_uint_fast64_t sent, refused, lost; /* records */
+    atomic_uint_fast64_t sent, refused, lost; /* numbers of records */
     atomic_uint_fast64_t requests, requests_failed, bytes;
 };
 

@@ -21,7 +21,7 @@ struct sf_h2_call {    /* zeroed: a new connection */
     int64_t conn_window;
     int64_t first_window; /* initial flow-control window of a stream */
     uint32_t next_stream;
-    /* the call */
+    /* state of the call */
     uint32_t stream;
     int64_t window;
     bool is_done;

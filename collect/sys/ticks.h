@@ -6,7 +6,7 @@
 #include "collect/sys/clock.h"
 
 struct sf_tick_rate {
-    double ns; /* of one tick */
+    double ns; /* length of a tick */
     int is_counter;
 };
 extern struct sf_tick_rate sf_tick_rate; /* set by sf_ticks_measure */

@@ -22,7 +22,7 @@ struct sf_alert {
                                            * rule */
     enum sf_alert_state state;
     double value;
-    int64_t since_ns;    /* true since then */
+    int64_t since_ns;    /* when the condition became true */
     int64_t fired_ns;    /* 0: not yet */
     int64_t resolved_ns; /* 0: not yet */
     int64_t changed_ns;  /* when it began to fire, or was resolved */

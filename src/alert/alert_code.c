@@ -216,7 +216,7 @@ enum sf_err sf_alert_code(const struct sf_alert_ask *ask, struct sf_query_ctx *q
 
 struct hottest {
     sf_str function;          /* empty: none */
-    struct sf_line_cost line; /* of it */
+    struct sf_line_cost line; /* its most expensive line */
     int64_t self, total;      /* of the function, and of all selected profiles */
 };
 

@@ -12,7 +12,7 @@ struct sf_alert_ask {
     struct sf_store *store;
     const struct sf_alert_rule *rule;
     int64_t at_ns;            /* end of the rule's window */
-    struct sf_arena *scratch; /* reset */
+    struct sf_arena *scratch; /* reset by the callee */
     double *measured;         /* gets the measured value, whether or not the rule fires; may be
                                * NULL */
     struct sf_finding_limits findings; /* thresholds for findings */

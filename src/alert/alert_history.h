@@ -6,7 +6,7 @@
 struct sf_alert_event {
     char *rule, *tenant, *labels, *reason; /* owned; the last may be NULL */
     int64_t fired_ns, resolved_ns;         /* resolved 0: still firing */
-    double value;                          /* when it began, */
+    double value;                          /* value when it began to fire */
     bool was_silenced;                     /* it was silenced when it fired */
 };
 

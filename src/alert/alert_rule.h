@@ -49,7 +49,8 @@ struct sf_alert_rule {
     sf_str service; /* the service in the selector, if any; of FINDING and COVERAGE: the service */
     sf_str part; /* of LEDGER: the part; of CHANGE: the measure; of FINDING: its kind; of COVERAGE:
                   * the measure */
-    sf_str by, against_text;       /* of CHANGE */
+    sf_str by, against_text;       /* of CHANGE: the attribute with versions; the text of
+                                    * `against` */
     enum sf_alert_against against; /* of CHANGE without `by`: the earlier time to compare with */
     bool is_significant;           /* of CHANGE: only significant differences */
     bool has_window;

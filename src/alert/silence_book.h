@@ -17,7 +17,7 @@ struct sf_silence_matcher {
 
 struct sf_silence {
     char id[17];
-    sf_str tenant, comment, by; /* of `block` */
+    sf_str tenant, comment, by; /* in `block` */
     struct sf_silence_matcher matchers[SF_LIMIT_SILENCE_MATCHERS];
     size_t n_matchers;
     int64_t created_ns, start_ns, end_ns;

@@ -19,7 +19,7 @@ struct sf_watched { /* a service */
                                                             * deploy seen */
     char *new_function;                                    /* function that is new since the deploy;
                                                             * NULL: none */
-    double new_share;                                      /* of it */
+    double new_share;                                      /* its share */
     char *said[SF_WATCH_KINDS][SF_LIMIT_WATCH_OPERATIONS]; /* explanation of each alarm, written
                                                             * once */
 };

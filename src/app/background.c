@@ -13,7 +13,7 @@
 #define NOT_READY_NS (SF_NS_PER_S / 4) /* delay before checking again whether the store is open */
 
 struct job {
-    const char *name; /* of the thread */
+    const char *name; /* name of the thread */
     void (*run)(struct sf_service *s, struct sf_worker *worker, int64_t now_ns,
                 const atomic_bool *is_stopping);
     int64_t interval_ns; /* 0: metrics.rules_interval */
@@ -23,7 +23,9 @@ static const struct job jobs[] = {
     {.name = "record", .run = sf_recording_run},
     {.name = "keep", .run = sf_keep_hours_judge, .interval_ns = SF_NS_PER_S},
     {.name = "scrape", .run = sf_scraping_run, .interval_ns = SF_NS_PER_S / 20},
-    {.name = "alerts", .run = sf_alerts_run, .interval_ns = SF_NS_PER_S / 4}, /* it knows when */
+    {.name = "alerts", .run = sf_alerts_run, .interval_ns = SF_NS_PER_S / 4}, /* called often; the
+                                                                               * function knows when
+                                                                               * it is due */
     {.name = "deliver", .run = sf_alert_delivery_run, .interval_ns = SF_NS_PER_S / 4},
 };
 

@@ -125,7 +125,7 @@ struct sf_config {
 
 /* ---- loading ---- */
 
-struct sf_config_setting { /* one flag */
+struct sf_config_setting { /* value of one flag */
     const char *flag;      /* "--data", for messages */
     const char *path;      /* "data"; the path of a list may occur several times */
     const char *value;
@@ -186,7 +186,7 @@ enum sf_config_type {
     SF_CONFIG_STR,      /* const char *; an empty default is NULL */
     SF_CONFIG_LIST,     /* struct sf_config_list */
     SF_CONFIG_CHOICE,   /* uint32_t: index in `choices` */
-    SF_CONFIG_LISTEN,   /* the addresses */
+    SF_CONFIG_LISTEN,   /* listening addresses */
     SF_CONFIG_RULES,    /* alert rules: a list of maps, in the file only */
     SF_CONFIG_SCRAPE,   /* scrape jobs: a list of maps, in the file only */
     SF_CONFIG_PART      /* documents one field of a `listen` item; cannot be set alone */
@@ -199,7 +199,7 @@ struct sf_config_key {
     const char *initial; /* the default, as written in a file */
     const char *choices; /* "words|substring" */
     uint64_t min, max;   /* of COUNT, RATE, SIZE, DURATION; 0, 0: no bounds */
-    const char *doc;     /* one line */
+    const char *doc;     /* description in one line */
 };
 
 extern const struct sf_config_key sf_config_keys[];

@@ -58,7 +58,7 @@ struct sf_server {
     struct sf_service service;
     struct sf_redactor *redactor;
     struct sf_tokens *tokens;                                 /* NULL: no tokens are required */
-    struct sf_proxy_users *users;                             /* likewise */
+    struct sf_proxy_users *users;                             /* NULL: no proxy is configured */
     struct sf_overrides *overrides;                           /* NULL: no overrides file is
                                                                * configured */
     char auth_header[65], user_header[65], groups_header[65]; /* lower case */
@@ -239,7 +239,7 @@ static void server_work(void *arg)
     struct sf_exchange *ex;
     if (w->lane) {
         while (sf_router_run_next(w->lane, &w->work)) {
-            /* the next */
+            /* one call per iteration */
         }
         return;
     }
@@ -247,7 +247,7 @@ static void server_work(void *arg)
         sf_router_run(ex, &w->work);
 }
 
-struct kind { /* of workers */
+struct kind { /* kind of worker threads */
     const char *name;
     int nice;
     unsigned n;

@@ -27,7 +27,7 @@ struct entry {
 };
 
 struct table {
-    struct sf_buf text; /* the file */
+    struct sf_buf text; /* text of the file */
     struct entry *entries;
     size_t n, cap;
     bool is_shared;

@@ -20,7 +20,7 @@ enum { SF_ACCOUNT_SPARE_LEN = 4 << 20 };
 struct sf_account_pool {            /* any thread */
     atomic_size_t used, large_used; /* by queries without the turn; by the query that has it */
     size_t cap;                     /* of all queries without the turn */
-    size_t query_cap;               /* of one of them */
+    size_t query_cap;               /* of one query without the turn */
     size_t sum_cap; /* including the query with the turn: while that holds much, the others may hold
                      * less */
 };

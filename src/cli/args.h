@@ -28,7 +28,7 @@ struct sf_flag {
     enum sf_flag_kind kind;
     void *to;
     const char *value_name; /* "URL" in --server URL; NULL for BOOL */
-    const char *help;       /* one line */
+    const char *help;       /* help in one line */
 };
 
 struct sf_args {

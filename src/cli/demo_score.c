@@ -26,7 +26,7 @@ struct measured {
 
 struct score {
     struct sf_client client;
-    struct sf_arena req; /* of one answer */
+    struct sf_arena req; /* memory for one answer */
     struct sf_buf answer;
     struct sf_demo_sale sale;
 };

@@ -103,7 +103,7 @@ int sf_diff_command_run(int argc, char **argv)
         if (!a.words[i] && next < args.n_words)
             a.words[i] = args.words[next++];
         else if (a.words[i] && args.n_words == 2)
-            a.words[i] = NULL; /* given twice */
+            a.words[i] = NULL; /* given twice, by flag and by word */
         sides[i] = a.profile;
         sides[i].range = a.ranges[i] ? a.ranges[i] : a.profile.range;
     }

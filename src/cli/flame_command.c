@@ -18,7 +18,7 @@
 struct asked {
     struct sf_profile_flags profile;
     const char *output, *order, *min;
-    const char *span, *trace, *by, *query, *part; /* of a server */
+    const char *span, *trace, *by, *query, *part; /* parameters for a server */
     int64_t since_ns;
     bool is_self, has_waits;
     enum sf_output form;

@@ -7,7 +7,7 @@ enum { SF_GUARD_BENCH_PATH = 64 };
 struct sf_guard_bench {
     const char *commands[2]; /* baseline, candidate: a program with its arguments, as in a shell */
     const char *type;        /* of the profile; NULL: CPU time */
-    unsigned runs;           /* of each */
+    unsigned runs;           /* number of runs of each */
     unsigned rate_hz;
     char folders[2][SF_GUARD_BENCH_PATH]; /* folders of the profiles; created by run */
 };

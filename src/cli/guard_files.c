@@ -29,7 +29,7 @@ struct side {
     struct sf_cohort cohort;
     double period;              /* value of one sample of the last run; 0: unknown */
     bool is_file;               /* a single file, not a folder */
-    struct sf_tree_builder all; /* of all runs */
+    struct sf_tree_builder all; /* merged tree of all runs */
 };
 
 struct work {
@@ -217,7 +217,7 @@ enum sf_err sf_guard_files(const char *left, const char *right, const char *type
                           : sf_no_memory(why, "the runs");
     for (int i = 0; i < 2; i++)
         sf_tree_builder_init(&sides[i].all, req, TREE_MAX, SF_TREE_COPIES);
-    w.names.n = 1; /* the total's */
+    w.names.n = 1; /* names[0] is the total */
     if (!err)
         w.names.list[TOTAL] = SF_STR("all");
     if (!err)

@@ -349,7 +349,7 @@ enum sf_err sf_profile_source_grouped(struct sf_profile_source *s,
     err = sf_tree_group_owned(&s->view.tree, how, &s->owned, &s->req, &out->tree, why);
     out->owned = s->owned.list;
     out->n_owned = s->owned.n;
-    s->view.n_owned = 0; /* moved */
+    s->view.n_owned = 0; /* moved to `out` */
     return err;
 }
 

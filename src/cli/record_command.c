@@ -226,7 +226,7 @@ static int record(struct record *r, const char *const *program)
 
     sf_program_inspect(program[0], &looked);
     if (!preload_for(r, &looked, preload, sizeof(preload)))
-        n_env--; /* the last */
+        n_env--; /* leave out the last one */
     snprintf(rate, sizeof(rate), "%llu", (unsigned long long)r->rate);
     snprintf(heap_rate, sizeof(heap_rate), "%llu", (unsigned long long)r->heap_rate);
     for (int i = 0; i < KINDS; i++) {

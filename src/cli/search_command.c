@@ -32,7 +32,7 @@ enum {
     ONE_LINE = 160    /* terminals at least this wide show a trace on one line */
 };
 
-struct columns { /* of --select */
+struct columns { /* the columns of --select */
     const struct sf_query_attr *attrs;
     uint32_t n;
 };

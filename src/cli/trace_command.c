@@ -42,9 +42,9 @@ static int trace_command_compare_nodes(const void *a, const void *b)
 }
 
 struct order {
-    uint32_t *place; /* of row i */
-    uint32_t *depth; /* of row i */
-    uint32_t *row;   /* of span i */
+    uint32_t *place; /* for each row: index of its span */
+    uint32_t *depth; /* for each row */
+    uint32_t *row;   /* for each span: its row */
 };
 
 /* Children of p are nodes[first[p]] ... nodes[first[p + 1] - 1] once sorted; roots have parent n.

@@ -36,7 +36,7 @@ struct taken { /* counts in the server's answer */
 
 struct progress {
     const char *name;
-    uint64_t before_len, all_len; /* of the file */
+    uint64_t before_len, all_len; /* lengths for the progress of the file */
     int last_percent;
 };
 

@@ -33,7 +33,7 @@ static sf_str cut_name(struct sf_profile_build *b, sf_str name)
         name.len = sf_utf8_cut(name, SF_LIMIT_NAME_LEN);
     }
     name = sf_profile_clean(b, name);
-    if (name.len > SF_LIMIT_NAME_LEN) /* it grew */
+    if (name.len > SF_LIMIT_NAME_LEN) /* cleaning may lengthen it */
         name.len = sf_utf8_cut(name, SF_LIMIT_NAME_LEN);
     return name;
 }

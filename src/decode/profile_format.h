@@ -44,7 +44,7 @@ struct sf_profile_hint { /* what the endpoint knows about the upload; all may be
     /* Scraped by this server: totals since process start are marked as cumulative or, with `prev`,
      * subtracted; a total that decreased means that the process was restarted. */
     bool is_scrape;
-    enum sf_profile_part part; /* of a pprof */
+    enum sf_profile_part part; /* for a pprof: which part to use */
     bool has_sample_rate;
     uint32_t sample_rate;      /* Hz, for text formats and JFR; 0: values are not times */
     sf_str otlp_version;       /* "1.9": given by the client; empty: detected */
@@ -54,7 +54,7 @@ struct sf_profile_hint { /* what the endpoint knows about the upload; all may be
     sf_str prev;               /* "prev_profile": a pprof to subtract, decompressed */
     sf_str sample_type_config; /* JSON, sent with a pprof */
     struct sf_attrs resource;  /* attributes of the process, as far as known; see model/process.h */
-    sf_str session_id, peer;   /* likewise */
+    sf_str session_id, peer;   /* to identify the process */
     uint32_t max_frames;       /* frames of one stack, deeper ones are cut; 0: SF_LIMIT_FRAMES */
 };
 

@@ -11,7 +11,7 @@ struct sf_batch_type { /* all series of one type together, regardless of labels 
     struct sf_profile_type type;
     int64_t total;
     uint64_t n_samples;
-    int64_t duration_ns; /* longest */
+    int64_t duration_ns; /* of the longest series */
     int64_t time_ns;     /* earliest; 0: unknown */
     int64_t period;
 };

@@ -53,7 +53,7 @@ static enum sf_err tree_match(const struct sf_tree *t, sf_str pattern, struct sf
 
 enum filter_kind { FOCUS, IGNORE, HIDE, FROM, FILTERS };
 
-struct choice {     /* of each node */
+struct choice {     /* result for each node */
     bool has;       /* it or an ancestor matches */
     bool stays;     /* its value is kept */
     bool is_needed; /* it is kept, or an ancestor of one that is kept */

@@ -12,7 +12,7 @@ struct making {
     bool *is_function;   /* for each frame: it is the function */
     uint32_t *n_on_path; /* for each node: occurrences from the root to it */
     uint32_t max_on_path;
-    struct sf_tree_builder b; /* of one half */
+    struct sf_tree_builder b; /* builds one of the two trees */
     uint32_t *frames;         /* for each frame of the tree: its index in the builder */
 };
 

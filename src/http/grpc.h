@@ -19,8 +19,8 @@ struct sf_grpc_reader { /* a zeroed one is ready */
     uint32_t len;
     bool is_compressed;
     sf_bytes piece;
-    uint64_t n_messages; /* whole ones */
-    /* inside */
+    uint64_t n_messages; /* number of complete messages */
+    /* private below */
     uint8_t prefix[SF_GRPC_PREFIX_LEN];
     uint8_t n_prefix;
     bool is_in_message, is_bad;

@@ -23,7 +23,7 @@ struct sf_h1_parser {
     bool keeps_alive, is_1_0, expects_continue;
     uint64_t content_len; /* 0 when chunked */
     int status;           /* after BAD */
-    /* inside */
+    /* private below */
     int state;
     struct sf_buf line; /* a line received in pieces */
     uint64_t left;      /* remaining bytes of the body or the chunk */

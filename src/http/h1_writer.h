@@ -11,7 +11,7 @@ enum sf_h1_body {
 struct sf_h1_answer {
     const struct sf_response *response;
     enum sf_h1_body body;
-    uint64_t body_len; /* when sized */
+    uint64_t body_len; /* for a sized body */
     bool keeps_alive, is_1_0, is_gzip;
     int64_t now_s; /* unix time, for Date */
 };

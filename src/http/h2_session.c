@@ -42,7 +42,7 @@ struct sf_h2_session {
     struct sf_h2_hooks hooks;
     struct sf_h2_stream *streams;
     size_t n_streams;
-    size_t out_len; /* of all streams */
+    size_t out_len; /* unsent bytes of all streams */
     size_t header_len_max, ignored_len;
     int32_t last_id; /* highest stream number of the peer; `n_begun` streams were begun up to it */
     int32_t n_begun;

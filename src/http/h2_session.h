@@ -13,12 +13,12 @@ struct sf_h2_session;
 struct sf_h2_stream { /* lives from on_begin to on_close */
     struct sf_h2_session *session;
     int32_t id;
-    void *user;           /* the caller's */
+    void *user;           /* for the caller */
     struct sf_head *head; /* given by on_begin */
     bool is_request_over; /* the peer has sent everything */
     bool is_answered;     /* headers are queued */
     bool is_answer_out;   /* the whole answer was sent */
-    /* inside */
+    /* private below */
     struct sf_h2_stream *prev, *next;
     struct sf_buf out; /* body bytes not sent yet, from out_at */
     size_t out_at;

@@ -37,7 +37,7 @@ struct sf_intake_config {
 
 struct sf_intake_request {
     enum sf_log_kind kind;       /* OTLP_TRACES_PB or _JSON */
-    enum sf_log_encoding coding; /* of the body */
+    enum sf_log_encoding coding; /* compression of the body */
     bool is_zlib;                /* "deflate": decompressed; logged uncompressed */
     uint32_t tenant;
     int64_t recv_ns;

@@ -32,10 +32,10 @@ struct tenant {
 struct sf_quota {
     struct sf_mutex lock; /* guards all below; no other lock is taken while it is held */
     struct sf_quota_rules *rules;
-    uint64_t version; /* of the rules */
+    uint64_t version; /* incremented with each set of rules */
     struct tenant *list;
     uint32_t n, cap, n_named;
-    uint32_t n_services; /* of all tenants */
+    uint32_t n_services; /* number for all tenants */
     struct sf_table at;
     struct tenant others; /* shared by tenants for which there was no space */
     int64_t swept_ns;     /* last search for idle ones, which is not done for every new name */

@@ -18,7 +18,7 @@ struct sf_conn {
     struct sf_tls *tls;
     bool has_fed_tls; /* the first bytes looked like TLS */
     enum sf_conn_protocol protocol;
-    uint16_t port; /* ours */
+    uint16_t port; /* local port */
     char peer[64];
 
     struct sf_h1_parser h1;
@@ -45,7 +45,7 @@ struct sf_conn {
     bool is_full;      /* reading paused: the peer does not read our answers, or pipelines too
                         * much */
     bool is_eof;       /* the peer will send no more */
-    bool wants_close;  /* now */
+    bool wants_close;  /* at the end of the callback */
     bool closes_after; /* close when all is sent */
     bool is_lingering; /* all is sent; waits until the peer has received it */
     bool is_closing;

@@ -337,7 +337,7 @@ void sf_conn_h1_eof(struct sf_conn *c)
          * stop; if it still answers, the answer is sent. */
         atomic_store(&c->ex->is_cancelled, true);
     else if (!c->ex->is_answering)
-        c->wants_close = true; /* half a request */
+        c->wants_close = true; /* the request is incomplete */
 }
 
 /* --- time --- */

@@ -74,7 +74,7 @@ static enum sf_err load_files(SSL_CTX *ctx, const struct sf_listen_tls *files, s
     names = SSL_load_client_CA_file(files->client_ca_file);
     if (!names)
         return bad_file(why, "cannot load client CA", files->client_ca_file);
-    SSL_CTX_set_client_CA_list(ctx, names); /* takes it */
+    SSL_CTX_set_client_CA_list(ctx, names); /* takes ownership */
     SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
     /* Without it, resumed sessions of clients with certificates would be refused. */
     (void)SSL_CTX_set_session_id_context(ctx, session_context, sizeof(session_context) - 1);

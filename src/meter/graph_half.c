@@ -88,7 +88,7 @@ static void graph_half_judge(const struct sf_span *s, struct sf_graph_half *half
     if (s->kind == SF_KIND_PRODUCER || s->kind == SF_KIND_CONSUMER)
         half->type = SF_GRAPH_MESSAGING;
     if (s->kind != SF_KIND_CLIENT && (s->kind != SF_KIND_SERVER || s->parent_id != 0))
-        return; /* has no name */
+        return; /* it cannot name the other side */
     read_hints(s->attrs, &h);
     struct sf_value database = database_of(&h);
     if (s->kind == SF_KIND_CLIENT && database.type != SF_VALUE_NONE) {

@@ -11,7 +11,7 @@ enum { SF_GRAPH_OWN_LEN = 48 }; /* most names fit */
 struct sf_graph_waiting {
     struct sf_graph_half half; /* node and peer are in `text` */
     char *text;                /* `own`, or heap when that is too short */
-    sf_str tenant;             /* likewise */
+    sf_str tenant;             /* copied into `text` too */
     int64_t since_ns;
     uint32_t prev, next;   /* in the same slot; index + 1 */
     uint32_t older, newer; /* by arrival; index + 1 */
@@ -22,9 +22,9 @@ struct sf_graph_waiting {
 struct sf_graph_wait {
     struct sf_graph_waiting *list;
     uint32_t *slots;  /* index + 1 of the newest entry */
-    uint32_t *unused; /* places, a stack */
+    uint32_t *unused; /* stack of unused indexes */
     uint32_t n, n_cap, n_slots;
-    uint32_t oldest, youngest; /* place + 1 */
+    uint32_t oldest, youngest; /* index + 1 */
     size_t text_len, text_cap;
 };
 

@@ -38,14 +38,14 @@ struct sf_span_tally_row {
     sf_str dims;          /* values of the configured attributes, each followed by a zero byte */
     uint64_t hash;
     uint8_t kind, status;
-    uint32_t first_bucket;                   /* place + 1 */
+    uint32_t first_bucket;                   /* index + 1 */
     uint64_t n_calls, size_len, duration_ns; /* sums */
 };
 
 struct sf_span_tally {
     struct sf_span_tally_row *rows;
     struct sf_span_tally_bucket *buckets;
-    struct sf_table at; /* of rows */
+    struct sf_table at; /* indexes of rows */
     uint32_t n_rows, n_buckets, cap_rows, cap_buckets;
     uint64_t n_spans, n_outside_slack;
 };

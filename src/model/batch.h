@@ -42,7 +42,7 @@ struct sf_batch {
                             * repeat */
     struct sf_logged log;
     const struct sf_span_batch *spans;       /* NULL: none, or to be replayed from `log` */
-    const struct sf_profile_batch *profiles; /* likewise */
+    const struct sf_profile_batch *profiles; /* NULL: none, or to be replayed */
     bool is_replay_only;                     /* has no rows: replay `log` to get them */
     struct sf_arena arena;                   /* owned */
     char meta[SF_BATCH_META_LEN];            /* memory for log.meta */

@@ -15,7 +15,7 @@ struct sf_keep_state {
     uint16_t reasons;            /* why it was kept: bits of enum sf_keep_reason */
     uint16_t baseline_per_10000; /* if processed: the share kept of traces without a reason */
     uint32_t version;            /* version of the rule set; 0: not processed */
-    int64_t hour;                /* that was judged */
+    int64_t hour;                /* the hour that was processed */
     bool has_tags;               /* samples of the service carried span ids in that hour */
 };
 

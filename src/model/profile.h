@@ -52,7 +52,7 @@ enum sf_frame_kind { /* kind of code: used for colours, folding and the classifi
                      SF_FRAME_LUAJIT,
                      SF_FRAME_MARKER,  /* "(truncated)", unwinding failure */
                      SF_FRAME_SERVICE, /* only in answers: bars for a service, ... */
-                     SF_FRAME_SPAN,    /* or a span; */
+                     SF_FRAME_SPAN,    /* a span, */
                      SF_FRAME_RUNNING, /* ... for CPU time without a stack, */
                      SF_FRAME_UNSEEN,  /* for unknown time, */
                      SF_FRAME_WAIT_GC, /* and for waits: in the order of enum sf_ledger_part */
@@ -121,7 +121,7 @@ struct sf_series {
     const struct sf_label *labels; /* service_name included */
     uint32_t n_labels;
     uint32_t process;             /* index in the batch's processes, or SF_NONE */
-    int64_t time_ns, duration_ns; /* of this profile */
+    int64_t time_ns, duration_ns; /* time range of this profile */
     int64_t period;
     sf_profile_id id; /* zero: derived from series and time */
     bool is_request;  /* uploaded for one request: its own series, not in the service's aggregate */
@@ -146,7 +146,7 @@ struct sf_sampled_thread {
 
 struct sf_profile_drops { /* data that a decoder left out or truncated, for the answer to the
                            * sender */
-    uint64_t n_samples;   /* left out */
+    uint64_t n_samples;   /* samples left out */
     uint64_t n_frames;    /* frames of samples that were kept */
     uint64_t n_parts;     /* lines of text, chunks of a recording, profiles of a request */
     uint64_t n_labels;    /* labels of samples over the limit */

@@ -32,7 +32,7 @@
 #include "model/codec.h"
 
 enum { VERSION = 2, STEP_MAX = 5 /* maximum length of an index difference in bytes */ };
-enum { /* of a sample */
+enum { /* flags of a sample */
        HAS_COUNT = 1 << 0,
        HAS_TRACE = 1 << 1,
        HAS_SPAN = 1 << 2,
@@ -81,7 +81,7 @@ static void put_symbols(struct sf_encoder *e, const struct sf_profile_batch *b)
     }
     for (uint32_t i = 0; i < b->n_functions; i++) {
         sf_codec_put_str(e, b->functions[i].name);
-        sf_codec_put_shared(e, b->functions[i].system_name); /* mostly none */
+        sf_codec_put_shared(e, b->functions[i].system_name); /* usually empty */
         sf_codec_put_shared(e, b->functions[i].file);
         sf_buf_add_varint(e->out, b->functions[i].start_line);
     }

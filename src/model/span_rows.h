@@ -53,7 +53,7 @@ struct sf_span_rows {
     const uint64_t *duration_ns; /* 0 when the end is before the start; at most INT64_MAX */
     const uint8_t *kind, *status;
     struct sf_str_column name, status_msg;
-    const uint32_t *resource, *scope; /* places in: */
+    const uint32_t *resource, *scope; /* indexes in these lists: */
     const struct sf_resource *resources;
     const struct sf_scope *scopes;
     uint32_t n_resources, n_scopes;
@@ -100,7 +100,7 @@ struct sf_point { /* of a time series */
  * ends at 1000 * 2^(i / 4) ns) to an hour; the last one is open. */
 #define SF_SKETCH_BUCKETS 128
 
-struct sf_call_count { /* of some spans */
+struct sf_call_count { /* counts of some spans */
     uint64_t n_spans, n_errors, sum_ns;
     uint32_t buckets[SF_SKETCH_BUCKETS];
 };

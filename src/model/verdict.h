@@ -38,7 +38,7 @@ struct sf_verdict_head {
 struct sf_verdict {
     struct sf_verdict_head head;
     struct sf_keep_rules rules;
-    uint64_t n_traces, n_spans;            /* judged */
+    uint64_t n_traces, n_spans;            /* numbers considered */
     uint64_t n_by[SF_KEEP_REASONS];        /* traces kept, by reason; a trace may have several */
     const struct sf_verdict_entry *traces; /* sorted by id, each once */
     uint32_t n_kept;

@@ -22,7 +22,7 @@ struct transfer {
     unsigned n_moves;
     struct sf_why why;
     enum sf_err err;     /* the result of `take` */
-    sf_fetch_done *done; /* of several */
+    sf_fetch_done *done; /* for sf_fetches only */
     struct transfer *next;
 };
 

@@ -34,7 +34,7 @@ void sf_fetch_line_free(struct sf_fetch_line *l); /* NULL is fine */
 struct sf_fetch { /* one request; everything it points to must outlive it */
     const char *url;
     const char *content_type;   /* for a POST; NULL: a GET */
-    sf_bytes body;              /* of a POST */
+    sf_bytes body;              /* body of a POST */
     const char *bearer;         /* token; NULL: none */
     const char *const *headers; /* additional headers, "Name: value" each; never shown in
                                  * messages */
@@ -70,6 +70,6 @@ enum sf_err sf_fetches_start(struct sf_fetches *s, const struct sf_fetch *f, sf_
                              struct sf_why *why);
 /* Waits for progress, at most `wait_ns`, and processes it. */
 void sf_fetches_step(struct sf_fetches *s, int64_t wait_ns);
-size_t sf_fetches_n(const struct sf_fetches *s); /* under way */
+size_t sf_fetches_n(const struct sf_fetches *s); /* number of running requests */
 void sf_fetches_free(
     struct sf_fetches *s); /* ends running requests without calling `done`; NULL is fine */

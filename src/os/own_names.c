@@ -28,7 +28,7 @@ void sf_own_names_add_aliases(struct sf_buf *out, sf_str hosts_text, sf_str name
         for (; own_names_next_word(&rest, &word); is_address = false)
             is_ours = is_ours || (!is_address && sf_str_ieq(word, name));
         rest = line;
-        if (!is_ours || !own_names_next_word(&rest, &word)) /* the address */
+        if (!is_ours || !own_names_next_word(&rest, &word)) /* skip the address */
             continue;
         while (own_names_next_word(&rest, &word)) {
             if (!sf_str_ieq(word, name) && out->len + word.len < NAMES_MAX_LEN) {

@@ -13,7 +13,7 @@ struct sf_place { /* both 1-based; columns are bytes */
 /* ---- values ---- */
 
 enum sf_static_type {
-    SF_TYPE_NIL, /* missing */
+    SF_TYPE_NIL, /* no value */
     SF_TYPE_INT,
     SF_TYPE_FLOAT,
     SF_TYPE_DURATION, /* ns in i64 */

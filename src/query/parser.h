@@ -5,7 +5,7 @@
 
 struct sf_parser {
     struct sf_lexer lexer;
-    struct sf_token token; /* the one in hand */
+    struct sf_token token; /* the current token */
     struct sf_arena *req;
     enum sf_err err; /* the first error is kept; then the token is END */
     struct sf_why *why;
@@ -41,7 +41,7 @@ void *sf_parser_new(struct sf_parser *p, size_t size); /* NULL: an error */
 const struct sf_expr *sf_expr_parse(struct sf_parser *p);
 bool sf_expr_parse_attr(struct sf_parser *p,
                         struct sf_query_attr *out);    /* one attribute or intrinsic */
-bool sf_expr_parse_is_attr(const struct sf_parser *p); /* one is in hand */
+bool sf_expr_parse_is_attr(const struct sf_parser *p); /* the current token is one */
 bool sf_expr_parse_literal(struct sf_parser *p,
                            struct sf_static *out); /* one literal, perhaps signed */
 bool sf_expr_parse_plain_literal(struct sf_parser *p, struct sf_static *out); /* without a sign */

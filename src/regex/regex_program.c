@@ -15,7 +15,7 @@
 #include "regex/regex_tree.h"
 
 enum {
-    FORK = SF_REGEX_OPS, /* on with both */
+    FORK = SF_REGEX_OPS, /* continue at two places */
     JUMP,
     DONE,
     STEPS_A_LOOK = 1 << 20, /* steps between two calls of `goes_on`: a few milliseconds */
@@ -48,7 +48,7 @@ struct sf_regex_program {
     uint32_t *seen; /* the step in which an instruction was last put on a list */
     uint32_t *stack;
     uint32_t turn;
-    bool is_done; /* in this turn */
+    bool is_done; /* matched in this step */
 };
 
 /* ---- making ---- */

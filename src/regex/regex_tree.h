@@ -10,7 +10,7 @@
 #include "base/str.h"
 
 enum sf_regex_op {
-    SF_REGEX_CHAR,  /* just this one */
+    SF_REGEX_CHAR,  /* exactly this character */
     SF_REGEX_CLASS, /* a character of the class */
     SF_REGEX_ANY,
     SF_REGEX_ANY_BUT_NEWLINE,

@@ -16,7 +16,7 @@ enum sf_chart_unit { SF_CHART_NUMBER, SF_CHART_RATE, SF_CHART_SECONDS, SF_CHART_
 struct sf_chart {
     const struct sf_chart_series *series;
     uint32_t n_series, n_steps;
-    int64_t first_ns, step_ns; /* of the samples */
+    int64_t first_ns, step_ns; /* times of the values */
     enum sf_chart_unit unit;
     bool is_flat;     /* one line per series, even for a single one */
     bool is_estimate; /* its figures are marked as estimates */

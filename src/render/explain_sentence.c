@@ -7,13 +7,13 @@
 #include "render/units.h"
 
 enum {
-    PARTS = 4,         /* named at most */
+    PARTS = 4,         /* maximum number of parts named */
     FUNCTIONS = 3,     /* functions named for CPU time */
-    CHILD_PARTS = 2,   /* of a span below */
+    CHILD_PARTS = 2,   /* parts named of a child span */
     NAME_COLUMNS = 60, /* maximum width of a function's or a span's name */
     REASON_COLUMNS = 100
 };
-#define WORTH_SAYING 0.05 /* of the duration */
+#define WORTH_SAYING 0.05 /* minimum share of the duration */
 #define MOSTLY       0.5
 
 static void add_ns(struct sf_buf *out, double ns)

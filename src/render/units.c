@@ -99,7 +99,7 @@ void sf_units_amount(struct sf_buf *out, int64_t value, sf_str unit)
                  {{"s", 1}, SF_NS_PER_S}};
     uint64_t size = value < 0 ? -(uint64_t)value : (uint64_t)value;
     if (value == 0) {
-        sf_buf_add_u8(out, '0'); /* of anything */
+        sf_buf_add_u8(out, '0'); /* 0 in any unit */
         return;
     }
     if (value < 0)

@@ -37,7 +37,7 @@ struct sf_scraper {
     struct sf_fetches *fetches;
     struct sf_regex_scratch *regex;
     struct sf_arena scratch;
-    const struct sf_scraper_ways *ways; /* while it runs */
+    const struct sf_scraper_ways *ways; /* set while it runs */
     size_t flight_len, kept_len;        /* bytes of bodies: being received; kept */
     size_t n_busy, next_start;
     struct job *list; /* for each job in jobs->list */
@@ -265,7 +265,7 @@ static void on_list(void *arg, enum sf_err err, const struct sf_why *why)
         o->next = swap;
         o->next.max = SF_LIMIT_SCRAPE_SD_LEN;
         o->has_text = true;
-        o->job->due_ns = 0; /* read it now */
+        o->job->due_ns = 0; /* run the discovery now */
     }
     sf_buf_reset(&o->next);
 }

@@ -30,7 +30,7 @@ struct sf_scraper_ways { /* callbacks of the scraper */
 
 struct sf_scraper *sf_scraper_new(struct sf_scrape_jobs *jobs); /* takes the jobs; NULL: no
                                                                  * memory */
-void sf_scraper_replace(struct sf_scraper *s, struct sf_scrape_jobs *jobs); /* takes them */
+void sf_scraper_replace(struct sf_scraper *s, struct sf_scrape_jobs *jobs); /* takes the jobs */
 /* Makes progress for at most 0.2 s. */
 void sf_scraper_run(struct sf_scraper *s, const struct sf_scraper_ways *ways);
 void sf_scraper_free(struct sf_scraper *s); /* cancels running requests; NULL is fine */

@@ -61,7 +61,7 @@ void sf_keep_hours_judge(struct sf_service *s, struct sf_worker *worker, int64_t
     if (!sf_arena_init(&scratch, s->query_memory_len))
         return;
     while (!atomic_load(is_stopping) && judge_next(s, worker, &scratch, now_ns, is_stopping)) {
-        /* the next one */
+        /* one hour per iteration */
     }
     sf_arena_done(&scratch);
     sf_arena_release(&worker->arena);

@@ -132,8 +132,8 @@ struct sf_worker {
     struct sf_lane *turns; /* of query threads: decides which query may hold much memory; NULL: no
                             * limit */
     bool is_large;         /* the current call has the turn */
-    struct sf_account account;     /* what it holds */
-    uint64_t memory_len;           /* the server's */
+    struct sf_account account;     /* memory of the call */
+    uint64_t memory_len;           /* memory of the server */
     int64_t until_ns;              /* monotonic: deadline of the current call; 0: it reads no
                                     * data */
     const atomic_bool *cancel;     /* of the current call; may be NULL */

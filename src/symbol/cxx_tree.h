@@ -41,8 +41,8 @@ enum sf_cxx_kind {
     SF_CXX_RREF,
     SF_CXX_AFTER,       /* a, then text: _Complex and vendors' qualifiers */
     SF_CXX_FUNC_TYPE,   /* returns a (0: not given), takes list b, noexcept(c) */
-    SF_CXX_ARRAY,       /* of a, b of them */
-    SF_CXX_VECTOR,      /* of a, b of them */
+    SF_CXX_ARRAY,       /* of b elements of type a */
+    SF_CXX_VECTOR,      /* of b elements of type a */
     SF_CXX_MEMBER,      /* pointer to b in class a */
     SF_CXX_EXPAND,      /* a... */
     SF_CXX_DECLTYPE,    /* of expression a */

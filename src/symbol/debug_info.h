@@ -14,7 +14,7 @@
 
 enum {
     SF_SYMBOL_LINES_MAX = 64,        /* maximum depth of inlined calls at one address */
-    SF_DEBUG_SECTIONS = 9,           /* that are read */
+    SF_DEBUG_SECTIONS = 9,           /* sections that are read */
     SF_DEBUG_FILES = 3,              /* files that contain the sections */
     SF_DEBUG_SCOPES = 64,            /* cached scopes of lambdas */
     SF_DEBUG_INFLATED_MAX = 8 << 20, /* limit for decompressed sections inside a program */
@@ -55,7 +55,7 @@ struct sf_debug_info {
     struct sf_dwarf_line_table part_table; /* file table of the part, if it has its own */
     bool has_part_table;
     struct sf_dwarf_calls calls;
-    struct sf_buf path;   /* of one answer */
+    struct sf_buf path;   /* paths of one result */
     struct sf_buf scopes; /* names of enclosing scopes of lambdas */
     struct sf_debug_scope {
         uint64_t entry_off; /* 0: free */

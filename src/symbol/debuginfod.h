@@ -9,7 +9,7 @@
 struct sf_debuginfod {
     const char *const *urls; /* borrowed */
     size_t n_urls;
-    int64_t timeout_ns;         /* of one answer */
+    int64_t timeout_ns;         /* time limit of one answer */
     const atomic_bool *is_over; /* true: stop at once */
 };
 

@@ -53,7 +53,7 @@ static bool read_old(struct sf_dwarf_line_table *t, struct sf_dwarf *d,
            sf_dwarf_spend(d)) {
         dwarf_line_table_add_file(t, s, sf_dwarf_uleb(c));
         sf_dwarf_uleb(c); /* modification time */
-        sf_dwarf_uleb(c); /* how long it is */
+        sf_dwarf_uleb(c); /* file length */
     }
     return !c->is_bad && !s.len;
 }

@@ -15,7 +15,7 @@ struct sf_dwarf_line_table { /* a zeroed one is empty */
     int8_t line_base;
     sf_bytes operands;     /* number of operands of each standard opcode, from opcode 1 on */
     struct sf_buf folders; /* sf_str; element 0 is the compilation directory */
-    struct sf_buf files;   /* of private kind */
+    struct sf_buf files;   /* struct in the .c file */
 };
 
 /* Replaces the previous table. False: damaged, unknown version, or the work limit or memory is

@@ -14,7 +14,7 @@ enum sf_dwarf_class {
     SF_DWARF_ENTRY,      /* offset in .debug_info */
     SF_DWARF_LIST_AT,    /* index in .debug_rnglists */
     SF_DWARF_TEXT,       /* `s` */
-    SF_DWARF_TEXT_OFF,   /* of .debug_str */
+    SF_DWARF_TEXT_OFF,   /* offset in .debug_str */
     SF_DWARF_LINE_TEXT_OFF,
     SF_DWARF_TEXT_AT,      /* index in .debug_str_offsets */
     SF_DWARF_SHARED_ENTRY, /* the same in the shared file: its .debug_info, its .debug_str */

@@ -12,7 +12,7 @@ enum { SF_ELF_LAYOUT_PARTS = 16 };
 struct sf_elf_layout {
     struct sf_elf_part {
         uint64_t off, at, len;
-    } parts[SF_ELF_LAYOUT_PARTS]; /* of code */
+    } parts[SF_ELF_LAYOUT_PARTS]; /* segments of code */
     unsigned n;
 };
 

@@ -18,7 +18,7 @@ struct sf_elf_symbol {
 struct sf_elf_symbols {
     struct sf_buf list; /* struct sf_elf_symbol, sorted */
     uint32_t n;
-    sf_str names; /* the file's */
+    sf_str names; /* string table of the file */
 };
 
 /* Reads the symbols that contain one of the `n` sorted addresses (n 0: all), because most of a

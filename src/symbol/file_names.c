@@ -21,7 +21,7 @@ struct asking {
     struct sf_elf_layout layout;
     struct sf_elf_starts starts;
     struct sf_demangler *demangler;
-    struct sf_buf text; /* of one answer */
+    struct sf_buf text; /* texts of one result */
     sf_file_names_taker *take;
     void *arg;
 };

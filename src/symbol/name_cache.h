@@ -6,14 +6,14 @@
 #include "model/namer.h"
 #include "symbol/symbol_files.h"
 
-struct sf_name_place { /* of one offset */
+struct sf_name_place { /* the entry of one offset */
     uint64_t off, start_off;
     uint32_t first_line, n_lines;
     bool is_known; /* looked up, with or without success */
 };
 
 struct sf_name_line {
-    uint32_t function, file; /* texts by place */
+    uint32_t function, file; /* indexes of texts */
     uint32_t line;
 };
 
@@ -33,7 +33,7 @@ struct sf_name_module { /* one file's */
     bool is_busy;       /* in use by a thread: must not be evicted */
     bool is_gone;       /* removed while it was busy: freed by release */
     /* Used by the owner of the cache. */
-    bool is_wanted;                /* to be fetched */
+    bool is_wanted;                /* to be downloaded */
     struct sf_symbol_id shared_id; /* id of the file it shares with others; empty: none */
     bool has_no_shared;            /* the shared file was missing when it was read */
     int64_t retry_ns;              /* monotonic: earliest time of the next download attempt */

@@ -35,7 +35,7 @@ enum sf_symbol_part {
     SF_SYMBOL_PARTS
 };
 
-struct sf_symbol_info { /* of one file */
+struct sf_symbol_info { /* properties of one file */
     struct sf_symbol_id id;
     enum sf_symbol_part part;
     uint64_t len;
@@ -51,9 +51,9 @@ struct sf_symbol_info { /* of one file */
 
 struct sf_symbol_files {
     struct sf_dir *dir;     /* borrowed */
-    uint64_t max_file_len;  /* of one file */
+    uint64_t max_file_len;  /* limit of one file */
     uint64_t max_total_len; /* limit of a tenant's uploads */
-    uint64_t max_cache_len; /* of fetched ones */
+    uint64_t max_cache_len; /* limit of downloaded files */
     uint64_t min_free_len;  /* free disk space to keep; 0: 2 GB or 5 %, whichever is more */
     uint64_t servers_key;   /* hash of the debuginfod servers: notes about missing files are valid
                              * only for these */

@@ -26,7 +26,7 @@ struct sf_symbolizer_config {
 struct sf_symbolizer_stats {
     uint64_t n_looked_up, n_named;          /* offsets since start */
     uint64_t n_fetched, n_absent, n_failed; /* files since start */
-    uint64_t names_len, n_modules;          /* held now */
+    uint64_t names_len, n_modules;          /* currently cached */
 };
 
 enum sf_err sf_symbolizer_open(const struct sf_symbolizer_config *config,

@@ -41,7 +41,7 @@ struct sf_json {
     uint32_t depth;    /* open objects and arrays */
     struct {           /* of each: its position, for the path of an error */
         sf_str key;    /* as written, with escapes */
-        uint32_t n;    /* members begun */
+        uint32_t n;    /* number of members so far */
         bool is_array;
     } open[SF_LIMIT_JSON_DEPTH];
 };

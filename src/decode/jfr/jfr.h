@@ -187,7 +187,7 @@ struct sf_jfr {
     /* State of the current chunk. */
     struct sf_jfr_header h;
     const uint8_t *chunk; /* h.size bytes */
-    uint32_t n_chunk;     /* its number */
+    uint32_t n_chunk;     /* number of the chunk */
     sf_str *strings;
     uint32_t n_strings;
     struct sf_profile_list classes, fields; /* in scratch */
@@ -200,7 +200,7 @@ struct sf_jfr {
     uint64_t pool_keys[SF_JFR_POOLS]; /* hashes of their names' numbers */
     int64_t last_ticks;               /* ticks of the newest checkpoint */
     int64_t max_ticks;                /* largest ticks of all events read */
-    uint64_t n_events;                /* of those */
+    uint64_t n_events;                /* number of events read */
     double ns_per_tick;
     bool has_time;
     bool is_native_c; /* frames of type "Native" are C: written by async-profiler */

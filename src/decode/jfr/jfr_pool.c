@@ -86,7 +86,7 @@ static uint64_t read_checkpoint(struct sf_jfr *r, struct sf_jfr_cursor *c, uint6
     ticks = sf_jfr_long(c);
     sf_jfr_long(c); /* duration */
     delta = sf_jfr_long(c);
-    sf_jfr_byte(c); /* what it is for */
+    sf_jfr_byte(c); /* type of the checkpoint, not used */
     n = sf_jfr_cursor_count(c, 2);
     while (n-- > 0 && !c->fault && !r->b->is_full)
         read_pool(r, c);

@@ -28,7 +28,7 @@ struct thread {
     sf_str name, process, pid, samples;
     uint64_t tid;
     struct sf_gecko_texts own;
-    uint32_t profile; /* place */
+    uint32_t profile; /* index of its profile */
 };
 
 struct profile { /* a process's */
@@ -41,9 +41,9 @@ struct profile { /* a process's */
 
 struct reader {
     struct sf_profile_build *b;
-    struct sf_json j; /* of tables */
+    struct sf_json j; /* for the tables */
     struct sf_profile_list threads, profiles;
-    uint32_t samples, wall, cpu, bytes; /* what */
+    uint32_t samples, wall, cpu, bytes; /* indexes of the types */
     bool has_processes;
 };
 
@@ -399,7 +399,7 @@ static enum sf_err gecko_add_thread(struct reader *r, const struct thread *t)
         uint32_t place = sf_gecko_table_place(&columns[STACK], i, UINT32_MAX), stack;
         at += isfinite(delta) ? delta : 0;
         if (!isfinite(sf_gecko_table_number(&columns[STACK], i)))
-            continue; /* nothing ran */
+            continue; /* the thread did not run */
         stack = sf_gecko_table_stacks_make(stacks, place);
         if (stack == SF_NONE && !r->b->is_full)
             sf_profile_build_drop(r->b, &r->b->drops.n_samples,

@@ -16,7 +16,7 @@ struct sf_v8_node {
 };
 
 struct sf_v8_edge {
-    uint32_t parent; /* place */
+    uint32_t parent; /* index of the parent */
     uint64_t child;  /* id */
 };
 

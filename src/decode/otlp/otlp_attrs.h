@@ -86,4 +86,4 @@ static inline void sf_otlp_set_id(struct sf_otlp_request *rq, struct sf_pb *pb, 
     *to = sf_pb_bytes(pb);
 }
 
-uint32_t sf_otlp_attrs_add_dropped(uint32_t a, uint64_t b); /* saturates */
+uint32_t sf_otlp_attrs_add_dropped(uint32_t a, uint64_t b); /* limited to the maximum */

@@ -21,7 +21,7 @@ struct sf_otlp_build {
 
     sf_otlp_take take; /* NULL: whole */
     void *take_arg;
-    uint32_t max_spans;  /* of one piece */
+    uint32_t max_spans;  /* maximum of one piece */
     uint32_t n_expected; /* the decoder's estimate of the number of spans; 0: unknown */
     bool (*reload)(struct sf_otlp_build *b); /* reads resource and scope again, into the emptied
                                               * arena */

@@ -16,7 +16,7 @@ struct profile_read {
     int64_t time_ns, duration_ns, period;
     sf_profile_id id;
     sf_str format, payload;
-    struct sf_profile_ids ids;    /* of every sample */
+    struct sf_profile_ids ids;    /* common to all samples */
     struct sf_profile_list paths; /* 1.4 to 1.7: indexes of locations; samples are ranges of it */
     uint32_t whats[SF_LIMIT_SAMPLE_TYPES];
     int64_t factor; /* value of one count of the only sample type */

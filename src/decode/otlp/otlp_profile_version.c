@@ -77,7 +77,7 @@ const struct sf_otlp_layout sf_otlp_layouts[SF_OTLP_VERSIONS] = {
                       .has_zero = true},
 };
 
-struct trial { /* of one layout */
+struct trial { /* trial of one layout */
     const struct sf_otlp_layout *l;
     uint64_t n_wrong;
     int shape; /* form of the profile's samples so far; 0: none seen */
@@ -91,7 +91,7 @@ struct evidence {
     bool has_8;       /* a field that only 1.8 has */
     bool has_strings; /* attributes by index: 1.10 and later */
     struct trial trials[2];
-    uint64_t n_samples; /* tried */
+    uint64_t n_samples; /* samples tried */
 };
 
 /* --- samples, under two layouts --- */

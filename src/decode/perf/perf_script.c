@@ -26,7 +26,7 @@
 
 enum { MAX_ARROWS = 64 }; /* inlined calls in one line */
 
-struct header { /* of a sample */
+struct header { /* header line of a sample */
     sf_str comm, event, rest;
     uint64_t tid, period;
     int64_t time_ns;

@@ -36,7 +36,7 @@ struct reader {
     struct sf_profile_list bars;  /* open bars, by level */
     struct sf_profile_list path, turned;
     bool is_reversed;
-    int64_t level, width; /* of the last one */
+    int64_t level, width; /* of the last frame */
     bool is_new_types;
     const char *fault;
     size_t fault_off;

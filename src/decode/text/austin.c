@@ -178,7 +178,7 @@ static bool austin_take_sample(struct sf_austin *a, sf_str line)
     rest = sf_str_trim(sf_str_part(line, 0, at - 1));
     a->path.n = 0;
     a->thread = 0;
-    sf_str_split_next(&rest, ';', &part); /* the process */
+    sf_str_split_next(&rest, ';', &part); /* skip the process */
     while (sf_str_split_next(&rest, ';', &part) && !a->b->is_full) {
         if (!a->thread && !a->path.n && part.len > 1 && part.p[0] == 'T')
             a->thread = austin_thread_of(sf_str_from_at(part, 1));

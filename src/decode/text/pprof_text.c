@@ -28,7 +28,7 @@
 
 struct location {
     uint64_t id, addr, mapping;
-    uint32_t first, n; /* its lines */
+    uint32_t first, n; /* range of its lines */
 };
 
 struct reader {
@@ -37,7 +37,7 @@ struct reader {
     struct sf_profile_list locations, lines, mappings, stack; /* mappings: file names by id - 1 */
     struct sf_id_map ids;
     uint32_t series[SF_LIMIT_SAMPLE_TYPES], n_types;
-    uint32_t whats[SF_LIMIT_SAMPLE_TYPES]; /* of -raw */
+    uint32_t whats[SF_LIMIT_SAMPLE_TYPES]; /* types of a text in the form of `pprof -raw` */
     int64_t values[SF_LIMIT_SAMPLE_TYPES]; /* of the sample whose labels may follow */
     struct sf_label labels[SF_LIMIT_SAMPLE_LABELS];
     uint32_t n_labels;

@@ -21,7 +21,7 @@ struct sf_comparison_row {
     sf_str function; /* or a child span; empty: neither */
     sf_str file;     /* with the most expensive line; empty: unknown */
     uint32_t line;
-    double left, right, delta, low, high; /* per span */
+    double left, right, delta, low, high; /* values per span */
     uint32_t n_left, n_right;             /* spans that contain it */
     bool is_significant;
     double n_needed; /* spans needed on both sides to detect 30 % more than on the left; 0:
@@ -30,7 +30,7 @@ struct sf_comparison_row {
 
 enum { SF_COMPARISON_PARTS = 16, SF_COMPARISON_ITEMS = 50, SF_COMPARISON_EXAMPLES = 3 };
 
-struct sf_comparison_part { /* of the duration */
+struct sf_comparison_part { /* a part of the duration */
     const char *name;       /* "run_queue" */
     const char *words;      /* "waiting for a CPU" */
     struct sf_comparison_row row;
@@ -47,7 +47,7 @@ struct sf_comparison_time {   /* comparison of the whole duration */
     struct sf_comparison_part parts[SF_COMPARISON_PARTS]; /* they add up to the duration; sorted by
                                                            * size of the difference */
     uint32_t n_parts;
-    uint64_t n_samples; /* in the parts */
+    uint64_t n_samples; /* samples used for the parts */
     struct {
         sf_trace_id trace;
         sf_span_id span;

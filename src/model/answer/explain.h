@@ -4,8 +4,8 @@
 #include "model/ids.h"
 
 enum {
-    SF_EXPLAIN_FUNCTIONS = 8, /* of a part */
-    SF_EXPLAIN_CHILDREN = 5   /* of a part */
+    SF_EXPLAIN_FUNCTIONS = 8, /* listed per part */
+    SF_EXPLAIN_CHILDREN = 5   /* listed per part */
 };
 
 struct sf_explain_function { /* a function of the service itself, if a stack has one */
@@ -17,7 +17,7 @@ struct sf_explain_function { /* a function of the service itself, if a stack has
     uint32_t line;
     double ns, low_ns, high_ns; /* per request; low and high: NAN if unknown */
     double library_ns;
-    bool is_significant; /* of a difference */
+    bool is_significant; /* for a difference */
 };
 
 struct sf_explain_span;
@@ -30,7 +30,7 @@ struct sf_explain_part {
     int64_t ns;
     double low_ns, high_ns; /* NAN: not known */
     bool is_estimate;
-    bool is_significant; /* of a difference */
+    bool is_significant; /* for a difference */
     double few;          /* number of samples if too few for times; 0: enough */
     double before_ns, after_ns;
     const struct sf_explain_function *functions; /* largest first */
@@ -45,7 +45,7 @@ struct sf_explain_span { /* a child span in a part; of several equal ones the lo
     sf_span_id span;
     sf_str service, name;
     int64_t ns;           /* of the part, sum of all `count` spans */
-    uint64_t duration_ns; /* of this one */
+    uint64_t duration_ns; /* of this span */
     uint32_t count;
     /* Of this span with all below it; they add up to duration_ns. Of a set, estimates for all; they
      * add up to ns. */

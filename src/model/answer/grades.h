@@ -17,7 +17,7 @@ struct sf_grades {
         uint64_t n_samples;
         int64_t value;
     } rows[SF_GRADE_ROWS];
-    uint64_t n_samples; /* of all */
+    uint64_t n_samples; /* of all grades */
 };
 
 static inline int64_t sf_grades_value(const struct sf_grades *g)

@@ -15,7 +15,7 @@ struct sf_keep_plan {
     struct sf_keep_count all, kept;
     struct sf_keep_count by[SF_KEEP_ROWS];    /* by rule; a trace may count for several */
     struct sf_keep_count alone[SF_KEEP_ROWS]; /* kept by this rule only */
-    uint64_t n_spans;                         /* of all traces */
+    uint64_t n_spans;                         /* spans of all traces */
     sf_str reason;                            /* what is missing, and why; empty: nothing */
 };
 

@@ -20,6 +20,6 @@ struct sf_known_view {
     /* The smallest span that certainly contains all of it; none when nothing is estimated. */
     sf_span_id span;        /* including its children; 0: the service in this time */
     sf_str name, service;   /* name of that span; name of the service */
-    int64_t from_ns, to_ns; /* of the service */
+    int64_t from_ns, to_ns; /* time range of the service */
     sf_str command;         /* command that shows it; empty: none */
 };

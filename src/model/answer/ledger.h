@@ -24,8 +24,8 @@ struct sf_ledger_view {
     } parts[SF_LEDGER_VIEW_PARTS]; /* they add up to duration_ns */
     uint32_t n_parts;
     uint64_t other_cpu_ns;     /* CPU time of other threads that worked for the span */
-    uint64_t n_samples;        /* in the parts */
-    uint64_t n_apart;          /* not in them */
+    uint64_t n_samples;        /* samples used for the parts */
+    uint64_t n_apart;          /* samples not used for them */
     struct sf_keep_state keep; /* whether its request's samples were kept */
     sf_str reason;             /* why much is unknown, and what to change; empty: no problem */
     bool is_partial;

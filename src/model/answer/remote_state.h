@@ -8,7 +8,7 @@
 enum { SF_REMOTE_TABLES = 5, SF_REMOTE_FAULTS = 50 };
 
 struct sf_remote_counts {
-    uint64_t shipped_record, newest_record; /* of the log */
+    uint64_t shipped_record, newest_record; /* record numbers of the log */
     int64_t lag_ns;                         /* age of the oldest record that is not shipped yet */
     uint64_t spool_len, spool_max_len;
     uint64_t n_batches, n_retries, n_refused; /* since the start */
@@ -41,7 +41,7 @@ struct sf_remote_fault {
 };
 
 struct sf_remote_check {
-    int64_t since_ns; /* of receipt */
+    int64_t since_ns; /* time of receipt */
     uint64_t n_batches, n_rows, n_faults;
     const struct sf_remote_fault *faults; /* the first SF_REMOTE_FAULTS */
     uint32_t n_listed;

@@ -23,7 +23,7 @@ struct post { /* a receiver, and the request to it */
     bool is_under_way;
 };
 
-struct sf_alert_delivery { /* of its thread */
+struct sf_alert_delivery { /* used by the delivering thread only */
     struct sf_service *service;
     struct sf_fetches *fetches;
     struct sf_alert_rules *rules; /* shared; the rules that name these receivers */

@@ -8,7 +8,7 @@ struct sf_jaeger_answer {
     struct sf_call *call;
     struct sf_json_writer w;
     uint32_t n;           /* members of `data` so far; counted by the caller */
-    bool is_v3;           /* no envelope */
+    bool is_v3;           /* v3: no envelope */
     struct sf_buf errors; /* JSON objects with commas between them; owned */
 };
 

@@ -33,7 +33,7 @@ enum argument_kind {
 struct argument {
     const char *name;
     enum argument_kind kind;
-    const char *parameter; /* of the call */
+    const char *parameter; /* parameter of the call */
     const char *shown;     /* parameter of the page's URL; NULL: not in it */
     const char *words;
     bool is_needed;
@@ -44,7 +44,7 @@ struct sf_mcp_tool {
     bool (*handle)(struct sf_call *call, struct sf_worker *worker);
     const char *path;
     const char *fixed; /* parameters with constant values */
-    const char *view;  /* of the page */
+    const char *view;  /* view of the page */
     struct {
         const char *shown, *view;
     } others[MAX_VIEWS]; /* used instead of `view` when this parameter of the page's URL is given */

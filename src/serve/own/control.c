@@ -318,7 +318,7 @@ enum sf_err sf_control_change(struct sf_control *c, const struct sf_control_chan
     struct sf_control_doc old = {0}, new = {0};
     struct sf_buf text = {0};
     enum sf_err err = SF_OK;
-    bool is_capture = !doc && !is_whole; /* only noted */
+    bool is_capture = !doc && !is_whole; /* a capture is only logged */
 
     sf_mutex_lock(&c->file_mutex);
     sf_mutex_lock(&c->mutex);

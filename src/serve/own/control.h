@@ -17,7 +17,7 @@ struct sf_collector { /* a collector's state, from its last poll */
     char version[17];          /* of the settings it has applied; empty: none yet */
     uint32_t pid, rate_hz;     /* rate 0: it does not sample */
     uint32_t cost_per_1000000; /* overhead, as a share of the process's CPU time */
-    bool has_cost;             /* it told */
+    bool has_cost;             /* it reported its cost */
     bool is_paused;
     int64_t seen_ms, first_ms; /* unix */
     bool is_waiting;           /* its poll is parked now */

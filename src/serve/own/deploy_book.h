@@ -8,7 +8,7 @@
 
 struct sf_deploy {
     char id[17];
-    sf_str tenant, service, version, commit, environment, comment, url; /* of `block` */
+    sf_str tenant, service, version, commit, environment, comment, url; /* in `block` */
     int64_t time_ns;
     char *block; /* one allocation for all texts; owned */
 };

@@ -191,7 +191,7 @@ struct told {
     struct sf_keep_ask at;
     struct sf_keep_state state;
     bool has_rules;
-    struct sf_keep_rules rules; /* of its hour */
+    struct sf_keep_rules rules; /* rules of its hour */
     const struct sf_pin *pin;   /* NULL: it is not pinned */
 };
 

@@ -12,7 +12,7 @@
 #include "os/random.h"
 
 static const char folder[] = "adhoc";
-static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"; /* of a ULID */
+static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"; /* digits of a ULID */
 enum { TIME_LEN = 10, ULID_LEN = 26, PATH_LEN = 16 + SF_LIMIT_TENANT_LEN + SF_ADHOC_ID_LEN };
 
 /* ---- names and ids ---- */

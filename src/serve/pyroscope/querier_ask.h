@@ -56,7 +56,7 @@ enum sf_querier_dots { SF_QUERIER_DOTS_DEFAULT, SF_QUERIER_DOTS_PROFILES, SF_QUE
 
 struct sf_querier_ask {
     sf_str type, name, query;
-    sf_str function; /* of a sandwich */
+    sf_str function; /* for a sandwich view */
     struct sf_label_selector selector;
     sf_str keys[SF_QUERIER_LIST]; /* label_names, group_by */
     sf_str sites[SF_QUERIER_LIST];
@@ -74,7 +74,7 @@ struct sf_querier_ask {
     bool is_async;      /* requests an id with which to fetch the answer later */
     sf_str request_id;  /* fetches the answer with that id */
     double step_s;
-    bool has_options;                /* of the format */
+    bool has_options;                /* options of the format */
     int64_t max_rows;                /* of a table of functions; 0: all */
     int64_t calls_of, calls_to;      /* of a tree of functions: selection and direction */
     int64_t calls_depth;             /* levels below the first node; 0: the maximum */

@@ -7,14 +7,14 @@ struct sf_querier_dot {
     const struct sf_series *series; /* of a span: the series of its first sample */
     int64_t time_ns, slot_ns, value;
     sf_profile_id id; /* id of a profile; otherwise: */
-    sf_span_id span;  /* of a span */
+    sf_span_id span;  /* for a span */
     sf_trace_id trace;
 };
 
 struct sf_querier_dot_list {
     struct sf_querier_dot *list;
     size_t n;
-    struct sf_label_sets sets; /* what groups are */
+    struct sf_label_sets sets; /* labels of the groups */
 };
 
 /* The labels of a profile that grouping removed. */

@@ -49,7 +49,7 @@ void sf_querier_work_write_labels(struct sf_message *m, uint32_t field,
                                   const struct sf_label_sets *sets, uint32_t set);
 
 struct sf_querier_group { /* one series of an answer: a range of its points or dots */
-    uint32_t number;      /* of its labels */
+    uint32_t number;      /* number of its label set */
     size_t first, n;
     double total;
 };

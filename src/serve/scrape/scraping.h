@@ -14,7 +14,7 @@ enum sf_err sf_scraping_open(struct sf_service *service, struct sf_scrape_jobs *
 typedef enum sf_err sf_scraping_yaml(const char *file, sf_str text, struct sf_arena *req,
                                      struct sf_sd_groups *out, struct sf_why *why);
 void sf_scraping_read_yaml(struct sf_scraping *s, sf_scraping_yaml *read);
-void sf_scraping_replace(struct sf_scraping *s, struct sf_scrape_jobs *jobs); /* takes them */
+void sf_scraping_replace(struct sf_scraping *s, struct sf_scrape_jobs *jobs); /* takes the jobs */
 /* One thread calls it repeatedly; it returns within 0.2 s. */
 void sf_scraping_run(struct sf_service *s, struct sf_worker *worker, int64_t now_ns,
                      const atomic_bool *is_stopping);

@@ -7,8 +7,8 @@
 
 struct sf_tags_ask { /* initialise `form`, zero the rest */
     enum sf_tags_form form;
-    enum sf_attr_scope scope;  /* of names */
-    struct sf_query_attr attr; /* of values */
+    enum sf_attr_scope scope;  /* for a list of names */
+    struct sf_query_attr attr; /* for a list of values */
     struct sf_tags tags;       /* complete except for its scratch memory */
     uint64_t n_unknown;        /* unknown fields of the message */
 };
