@@ -6,7 +6,7 @@
 
 A room sees itself and everything to its right; rooms in one bracket do not see each other. `link`
 is pure: it sees model, flame and base only. collect/ sees itself, base, wire, http and symbol, and src/
-never sees collect/. Every finding is one line, file:line: what and which rule; exit status 1.
+never sees collect/. A file of more than 300 lines begins with a comment. Every finding is one line, file:line: what and which rule; exit status 1.
 """
 import os
 import re
@@ -49,6 +49,7 @@ NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|("(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')', re.S)
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 CALL = re.compile(r"(?<![\w.>])(%s)\s*\(" % "|".join(BANNED))
+LONG = 300  # lines; longer files begin with a comment
 VAGUE = re.compile(r"(^|[_-])(utils?|common|misc|helpers?)([_.-]|$)")
 
 
@@ -100,6 +101,8 @@ def include_fault(path, quote, target):
 def check_file(root, path):
     with open(os.path.join(root, path), encoding="utf-8", errors="replace") as f:
         text = f.read()
+    if text.count("\n") > LONG and not text.startswith("/*"):
+        yield 1, f"over {LONG} lines, and no comment at its beginning says what it is for and how it works"
     plain = COMMENT.sub(lambda m: m.group(1) or keep_lines(m), text)
     for m in INCLUDE.finditer(plain):
         fault = include_fault(path, m.group(1), m.group(2))

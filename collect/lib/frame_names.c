@@ -1,3 +1,7 @@
+/* frame_names.c - names the addresses of a profile. Distinct addresses are sorted and grouped by
+ * module; each module's file is read once for all of its addresses, the most frequent modules
+ * first, as far as the CPU budget for symbols allows. Names are cached between profiles; one thread
+ * at a time uses the cache, others make a temporary one. */
 #include "collect/lib/frame_names.h"
 
 #include <stdatomic.h>

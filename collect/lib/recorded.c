@@ -1,3 +1,7 @@
+/* recorded.c - starts the profilers when the library is loaded into the recorded process, and
+ * writes the profile when it ends: by an exit handler, by wrappers of the exits that run no
+ * handlers, or by handlers of fatal signals. A signal handler may have interrupted any function, so
+ * a thread of the library writes the profile while the interrupted thread waits. */
 #include "collect/lib/recorded.h"
 
 #include <errno.h>

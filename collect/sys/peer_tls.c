@@ -1,3 +1,6 @@
+/* peer_tls.c - loads libssl at run time and calls it through function pointers. Connections are
+ * non-blocking: each call returns whether it is done, or waits for the socket to be readable or
+ * writable. */
 #include "collect/sys/peer_tls.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,7 @@
+/* alert_book.c - a list of alerts, found by rule, tenant and labels. A step marks the alerts that
+ * the rule's results contain, moves them from pending to firing after the rule's `for` time, and
+ * resolves those that are missing. The list is written to and read from a file of one line per
+ * alert. */
 #include "alert/alert_book.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* fetch.c - HTTP requests through libcurl: one at a time in the caller's thread (sf_fetch_run), or
+ * several at once on a multi handle that the caller steps (sf_fetches). Both check scheme, origin
+ * of redirects, time and length of the answer the same way. */
 #include "os/fetch.h"
 
 #include <curl/curl.h>

@@ -50,6 +50,9 @@ CASES = [
     ("a longer name is another name", "src/wal/wal.c", "void f(void) { sf_heap_free(x); z.free(y); w->free(y); }\n", None),
     ("a banned word in a string is a word", "src/wal/wal.c", 'const char *s = "free(x) /* gets( ";\n', None),
     ("a banned word in a comment is a word", "src/wal/wal.c", "/* never\n * malloc(3) */\n// free(x)\n", None),
+    ("a long file without an opening comment is found", "src/wal/wal.c", "\n" * 301,
+     "src/wal/wal.c:1: over 300 lines, and no comment at its beginning"),
+    ("a long file with one is fine", "src/wal/wal.c", "/* wal.c - the log. */" + "\n" * 301, None),
     ("a vague name is found", "src/wal/wal_util.c", "\n", "src/wal/wal_util.c:1: a file named util or common"),
     ("a name that only contains the letters is fine", "src/wal/commonality.c", "\n", None),
 ]

@@ -1,3 +1,7 @@
+/* querier.c - the calls of QuerierService that list what there is: profile types, label names and
+ * values, series, statistics. Each gets its decoded request in a sf_querier_work and writes
+ * protobuf or JSON through the same message writer. Calls that return profiles are in the other
+ * querier_ files. */
 #include "serve/pyroscope/querier.h"
 
 #include <stdlib.h>

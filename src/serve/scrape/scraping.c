@@ -1,3 +1,6 @@
+/* scraping.c - connects the scraper to the server: runs it in the server's thread, replaces its
+ * jobs when the configuration is reloaded, and shows its targets in /metrics and /api/v1/targets.
+ * Labels are redacted as intake does. */
 #include "serve/scrape/scraping.h"
 
 #include <inttypes.h>
