@@ -184,13 +184,14 @@ static const char *take_level(struct reader *r, const int64_t *n, uint32_t n_num
 static enum sf_err take_levels(struct reader *r)
 {
     const uint32_t *ends = r->ends.items;
+    const int64_t *numbers = r->numbers.items; /* NULL: all levels are empty */
     uint32_t from = 0, n_above = 0;
     for (uint32_t i = 0; i < r->ends.n && sf_profile_build_ok(r->b); i++) {
         uint32_t begin = i ? ends[i - 1] : 0, n_bars = r->bars.n;
         const char *fault = i > 4 * SF_LIMIT_FRAMES
                                 ? "too many levels"
-                                : take_level(r, (const int64_t *)r->numbers.items + begin,
-                                             ends[i] - begin, from, n_above);
+                                : take_level(r, numbers ? numbers + begin : NULL, ends[i] - begin,
+                                             from, n_above);
         if (fault)
             return sf_fail(r->b->why, SF_ERR_INPUT, "flamebearer: %s, in level %" PRIu32, fault, i);
         from = n_bars;
