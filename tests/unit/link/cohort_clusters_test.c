@@ -76,3 +76,19 @@ TEST(cohort_clusters, are_single_spans_when_those_are_few)
     assert_int_equal(make(0, 6).n, 6);
     assert_int_equal(make(0, 0).n, 0);
 }
+
+TEST(cohort_clusters, say_that_memory_is_out)
+{
+    static struct sf_cohort_when many[3000];
+    struct sf_cohort l = {.n_spans = 3000, .when = many}, r = {.n_spans = 1, .when = right};
+    struct sf_cohort_clusters c;
+    bool is_made = false;
+    for (size_t len = 4096; len < 1 << 20 && !is_made; len += 4096) {
+        struct sf_arena small = {0};
+        assert_true(sf_arena_init(&small, len));
+        is_made = sf_cohort_clusters_make(&l, &r, &small, &c);
+        assert_true(!is_made || (c.left && c.right));
+        sf_arena_done(&small);
+    }
+    assert_true(is_made);
+}

@@ -47,6 +47,10 @@ TEST(explain_part, knows_what_was_measured_and_bounds_what_was_sampled)
     struct sf_explain_part p = part(SF_PART_CPU, 50);
     sf_explain_part_bound(&p, 50, 0, 0, 100);
     assert_true(p.low_ns == 50 && p.high_ns == 50);
+    sf_explain_part_bound(&p, 50, 10, 0, 100); /* samples that are worth nothing */
+    assert_true(p.low_ns == 50 && p.high_ns == 50);
+    sf_explain_part_bound(&p, 50, 0, 5, 100);
+    assert_true(p.low_ns == 50 && p.high_ns == 50);
     sf_explain_part_bound(&p, 0, 50, 5, 100); /* 5 of 10 samples */
     assert_true(p.low_ns > 15 && p.low_ns < 30);
     assert_true(p.high_ns > 70 && p.high_ns <= 85);

@@ -87,8 +87,14 @@ TEST(hottest, says_that_memory_is_out)
     assert_true(sf_arena_init(&small, 4096));
     assert_int_equal(sf_hottest(&stacks, NULL, &a, 100000, &small, &out, &why), SF_ERR_LIMIT);
     assert_null(out);
+    while (sf_arena_raw(&small, 16, 1)) {
+        /* until it is full: not even the functions fit */
+    }
+    assert_int_equal(sf_hottest(&stacks, NULL, &a, 0, &small, &out, &why), SF_ERR_LIMIT);
+    assert_null(out);
     sf_arena_done(&small);
 }
+
 TEST(hottest, is_not_said_of_samples_that_spans_share)
 {
     const struct sf_link_sample samples[] = {

@@ -84,6 +84,7 @@ TEST(keep_verdict, keeps_what_is_unusual_for_its_operation)
     m.usual_ns[0] = 200 * SF_NS_PER_MS;
     assert_int_equal(judge(&m, &RULE), 0);
     m.usual_ns[2] = 10 * SF_NS_PER_MS;
+    assert_int_equal(judge(&m, &RULE), 1u << SF_KEEP_UNUSUAL);
     m.spans[2].end_ns = 99 * SF_NS_PER_MS; /* unusual, and still quick */
     assert_int_equal(judge(&m, &RULE), 0);
 }

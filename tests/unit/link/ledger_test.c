@@ -342,6 +342,17 @@ TEST(ledger, follows_a_span_that_is_handed_over)
     }
 }
 
+/* The thread that takes a span over may have waited for it before. */
+TEST(ledger, counts_a_wait_from_when_the_span_was_on_that_thread)
+{
+    struct sf_ledger_sample s[] = {moment(SF_PART_CPU, 5, 0), moment(SF_PART_CPU, 75, 0),
+                                   wait_for(SF_PART_DISK, 20, 90)};
+    s[1].thread = s[2].thread = 6; /* from 40 on */
+    s[2].grade = SF_GRADE_WINDOW;
+    struct sf_ledger l = ledger_of(5, 1, s, 3, &sf_ledger_unsaid);
+    assert_int_equal(l.ns[SF_PART_DISK], 50);
+}
+
 TEST(ledger, says_what_had_no_room)
 {
     struct sf_ledger_sample s[] = {moment(SF_PART_CPU, 50, 130), moment(SF_PART_CPU, 60, 5)};

@@ -62,3 +62,11 @@ TEST(moderate, says_nothing_of_one_function)
     assert_near(m.prior_df, 0);
     assert_near(sf_moderate_ratio(&m, 3, 20), 3);
 }
+
+/* The variance of a sample of two: one degree of freedom. */
+TEST(moderate, counts_the_mean_of_the_ratios_as_estimated)
+{
+    double ratios[] = {exp(1), exp(-1)};
+    struct sf_moderate m = sf_moderate_fit(ratios, 2, 10);
+    assert_near(sf_moderate_trigamma(m.prior_df / 2), 2 - sf_moderate_trigamma(5));
+}

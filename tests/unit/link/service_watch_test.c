@@ -492,3 +492,19 @@ TEST(service_watch, an_alert_is_over_when_the_number_is_down_again_or_is_normal_
     }
     free(w);
 }
+
+/* Sampled now and then, as by hand, a service has sent no profiles for a while most of the time. */
+TEST(service_watch, profiles_that_came_now_and_then_have_not_stopped)
+{
+    for (int n_sending = 49; n_sending <= 50; n_sending++) {
+        struct sf_service_watch *w = calloc(1, sizeof(*w));
+        assert_non_null(w);
+        for (int i = 0; i < SF_WATCH_HOUR; i++) {
+            struct sf_watch_minute m = {.minute = 30000000 + i, .n_requests = 100};
+            m.n_samples = i < n_sending ? 100 : 0;
+            sf_service_watch_step(w, &m);
+        }
+        assert_int_equal(w->is_stopped, n_sending == 50);
+        free(w);
+    }
+}
