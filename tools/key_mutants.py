@@ -84,7 +84,7 @@ def run(flow, key, only=""):
     with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as f:
         f.write(WRAPPER % (key, PROGRAM, FLAGS.get(key, "")))
     os.chmod(f.name, 0o755)
-    env = dict(os.environ, SPANFLAME=f.name, SOURCE_ROOT=ROOT, BUILD_ROOT=BUILD, SANITIZER="none", PYTHONDONTWRITEBYTECODE="1", TAP_TEST=only,
+    env = dict(os.environ, SPANFLAME=f.name, SOURCE_ROOT=ROOT, BUILD_ROOT=BUILD, SANITIZER="none", PYTHONDONTWRITEBYTECODE="1", TAP_TEST=only, TAP_FIRST="1",
                LD_LIBRARY_PATH=os.path.join(BUILD, "collect"))
     try:
         with tempfile.TemporaryDirectory() as home:  # where a server without `data` writes

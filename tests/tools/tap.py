@@ -1,5 +1,5 @@
 """tap.py - a test is a function whose name is its sentence; run() prints TAP and sets the exit status. TAP_TEST=words picks
-the tests whose sentences contain them."""
+the tests whose sentences contain them; with TAP_FIRST=1 the first failure is the last test."""
 import os
 import sys
 import traceback
@@ -26,6 +26,8 @@ def run(module):
             for line in traceback.format_exc().rstrip().splitlines():
                 print(f"# {line}")
             sys.stdout.flush()
+            if os.environ.get("TAP_FIRST"):
+                break
         else:
             print(f"ok {i} - {sentence}", flush=True)
     sys.exit(1 if failed else 0)
