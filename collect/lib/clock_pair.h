@@ -42,3 +42,7 @@ static inline bool sf_clock_pair_is_on(const struct sf_clock_pair *p)
 {
     return p->clocks[0];
 }
+static inline unsigned sf_clock_pair_n(const struct sf_clock_pair *p)
+{
+    return (p->clocks[0] ? 1u : 0u) + (p->clocks[1] ? 1u : 0u);
+}

@@ -19,7 +19,9 @@
 #include "collect/sys/perf_clock.h"
 
 #define TURN_NS        ((int64_t)100000000) /* how soon a new thread is found */
-#define PRICE_AFTER_NS ((int64_t)1000000000)
+#define PROBE_AFTER_NS ((int64_t)1000000000)
+#define PROBE_GAP_NS   ((int64_t)50000000)
+#define PROBE_EVERY_NS ((int64_t)10000000000)
 
 static struct {
     atomic_bool is_on; /* handlers record samples */
@@ -28,8 +30,9 @@ static struct {
     int n_users; /* used by the collecting thread: CPU and wall profiles */
     struct sf_profiled_signals signals;
     bool has_timer_signal, is_perf_asked;
-    bool is_priced; /* the cost of a signal was measured */
-    int64_t begin_ns;
+    struct sf_signal_price price;
+    unsigned n_probes;          /* signals measured so far */
+    int64_t probe_ns;           /* time of the next measurement */
     struct sigaction before[2]; /* previous actions of the timer's and of perf's signal */
     struct sf_why no_perf;      /* why timers are used instead of perf */
 } p;
@@ -43,10 +46,9 @@ __thread struct sf_cpu_samples sf_cpu_samples_self;
 /* ---- in the handler ---- */
 
 static void cpu_profiler_take_sample(struct sf_profiled_thread *t, int overruns,
-                                     const void *context)
+                                     const void *context, int64_t begin_ns)
 {
     struct sf_raw_sample *s = &t->scratch; /* not on the stack: alternate signal stacks are small */
-    int64_t begin_ns = sf_clock_mono_ns();
     struct sf_walk_regs regs = sf_walk_regs_of(context);
     const struct sf_modules *m = sf_modules_enter();
     enum sf_walk_end end = SF_WALK_UNKNOWN;
@@ -99,6 +101,7 @@ bool sf_cpu_profiler_is_on(void)
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
     int saved = errno;
+    int64_t begin_ns = sf_clock_mono_ns();
     const struct sigaction *before = &p.before[sig == PERF_SIGNAL];
     struct sf_profiled_thread *t = NULL;
     bool is_theirs = false;
@@ -108,7 +111,8 @@ static void on_signal(int sig, siginfo_t *info, void *context)
         t = sf_profiled_threads_mine(&p.threads);
     if (t) {
         if (atomic_load_explicit(&p.is_on, memory_order_acquire) && !t->is_ended)
-            cpu_profiler_take_sample(t, info->si_code == SI_TIMER ? info->si_overrun : 0, context);
+            cpu_profiler_take_sample(t, info->si_code == SI_TIMER ? info->si_overrun : 0, context,
+                                     begin_ns);
     } else if (before->sa_flags & SA_SIGINFO) {
         is_theirs = before->sa_sigaction != NULL;
         if (is_theirs)
@@ -237,19 +241,21 @@ void sf_cpu_profiler_drain(void)
     sf_profiled_threads_drain(&p.threads, cpu_profiler_drain, NULL);
 }
 
-/* Measures the cost of a signal, once, and not in a program that ends within a moment. */
-static void price_signals(int64_t now_ns)
+/* Measures one signal per turn until there are enough for a mean, then one every 10 s, because the
+ * cost changes with the load. Starts after a second: short programs are not delayed. */
+static void probe_signal(int64_t now_ns)
 {
+#ifndef SF_UNDER_TSAN
     struct sf_signal_ask ask = {.sig = p.threads.has_perf ? p.signals.perf : p.signals.timer,
                                 .has_perf = p.threads.has_perf,
                                 .seen = &sf_cpu_samples_self.n_strays};
-    if (p.is_priced || now_ns - p.begin_ns < PRICE_AFTER_NS)
+    if (now_ns < p.probe_ns)
         return;
-    p.is_priced = true;
-#ifndef SF_UNDER_TSAN
-    sf_own_cost_price_signals(sf_signal_price(&ask));
+    p.probe_ns = now_ns + (++p.n_probes < SF_SIGNAL_PRICES ? PROBE_GAP_NS : PROBE_EVERY_NS);
+    sf_signal_price_note(&p.price, sf_signal_price_probe(&ask));
+    sf_own_cost_price_signals(sf_signal_price_mean(&p.price));
 #else
-    (void)ask;
+    (void)now_ns;
 #endif
 }
 
@@ -257,7 +263,7 @@ int64_t sf_cpu_profiler_turn(int64_t now_ns)
 {
     mind_signals();
     if (atomic_load(&p.is_on))
-        price_signals(now_ns);
+        probe_signal(now_ns);
     sf_profiled_threads_update(&p.threads, p.signals, p.period_ns, cpu_profiler_drain, NULL);
     return TURN_NS;
 }
@@ -270,7 +276,7 @@ enum sf_err sf_cpu_profiler_begin(uint64_t period_ns, struct sf_why *why)
     if (p.n_users++)
         return SF_OK;
     p.period_ns = period_ns ? period_ns : SF_NS_PER_S / SF_DEFAULT_HZ;
-    p.begin_ns = sf_clock_mono_ns();
+    p.probe_ns = sf_clock_mono_ns() + PROBE_AFTER_NS;
     atomic_store_explicit(&p.is_on, true, memory_order_release);
     sf_profiled_threads_update(&p.threads, p.signals, p.period_ns, cpu_profiler_drain, NULL);
     if (!sf_profiled_threads_n(&p.threads))

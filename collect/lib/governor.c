@@ -125,6 +125,12 @@ static int64_t governor_spread_of(void)
                                                           : SF_TURN_MOST_NS;
 }
 
+/* An eighth of the configured rate, as a part of a raised one; 0: the rate is not raised. */
+static double floor_of(uint64_t configured, uint64_t base)
+{
+    return configured && base > configured ? (double)configured / (double)base / 8 : 0;
+}
+
 static void govern(int64_t now_ns)
 {
     uint64_t periods[SF_SAMPLES_KINDS] = {0}, number = atomic_load(&g.n_applied), cpu_hz, wall_hz;
@@ -139,6 +145,7 @@ static void govern(int64_t now_ns)
     n_slow = sf_selection_escalates() ? sf_selection_slow(slow, MAX_SLOW) : 0;
     sf_load_rule_rebase(&g.load, (double)g.base_hz, (double)(cpu_hz + wall_hz));
     g.base_hz = cpu_hz + wall_hz;
+    g.load.floor = floor_of(g.block.cpu_rate + g.block.wall_rate, g.base_hz);
     governor_measure(now_ns);
     share = sf_load_rule_share(&g.load);
     sf_profiler_spread(governor_spread_of());

@@ -3,10 +3,8 @@
 #define FLOOR 0.125
 #define STEP  0.25
 enum {
-    RESUME_BELOW = 1000, /* hysteresis: hundredths of a percent below the threshold */
-    PAUSE_AFTER = 2,     /* intervals */
-    PARTS = 16           /* the rate that the budget allows is rounded to so many steps, so that it
-                          * stays constant */
+    RESUME_BELOW = 1000, /* hundredths of a percent below the threshold */
+    PAUSE_AFTER = 2      /* intervals */
 };
 #define IDLE_CPUS 0.1 /* a program that uses less is treated as using this much of a CPU */
 
@@ -47,6 +45,18 @@ static bool is_loaded(const struct sf_profiling *rules, const struct sf_load_see
            (rules->adaptive_memory_len && seen->memory_len >= rules->adaptive_memory_len);
 }
 
+static double lowest_share(const struct sf_load *l)
+{
+    return l->floor > 0 ? l->floor : FLOOR;
+}
+
+/* The rate that the budget allows comes in steps of half the lowest one: it stays. */
+static double steps(const struct sf_load *l, double share)
+{
+    double step = lowest_share(l) / 2;
+    return (double)(int)(share / step) * step;
+}
+
 void sf_load_rule_step(struct sf_load *l, const struct sf_profiling *rules,
                        const struct sf_load_seen *seen)
 {
@@ -64,8 +74,8 @@ void sf_load_rule_step(struct sf_load *l, const struct sf_profiling *rules,
         next = share + STEP;
         /* Not beyond the budget, assuming that the whole cost is proportional to the rate. */
         if (own_ns > 0 && next > share * budget_ns / own_ns)
-            next = (double)(int)(share * budget_ns / own_ns * PARTS) / PARTS;
+            next = steps(l, share * budget_ns / own_ns);
     }
-    next = next > 1 ? 1 : next < FLOOR ? FLOOR : next;
+    next = next > 1 ? 1 : next < lowest_share(l) ? lowest_share(l) : next;
     l->lowered = 1 - next;
 }

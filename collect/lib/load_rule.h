@@ -2,9 +2,10 @@
  *
  * The cost of profiling is always limited by a budget: above it the rate is halved, down to an
  * eighth of the base rate; below it the rate rises by a quarter of the base rate per step, as far
- * as the budget allows. Adaptive rules halve it above the thresholds of the load, too. When the
- * host is overloaded twice in a row, profiling pauses until the load is ten points lower. The
- * caller measures; no clock or file is used here. */
+ * as the budget allows. For a rate that the server raised, the lower bound is an eighth of the
+ * configured rate, because an eighth of the raised one can exceed the budget. Adaptive rules halve
+ * it above the thresholds of the load, too. When the host is overloaded twice in a row, profiling
+ * pauses until the load is ten points lower. The caller measures; no clock or file is used here. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,7 +21,8 @@ struct sf_load_seen {  /* one interval; shares in hundredths of a percent */
 };
 
 struct sf_load {     /* a zeroed struct is the initial state */
-    double lowered;  /* part of the base rate that is removed: 0 to 7/8 */
+    double lowered;  /* part of the base rate that is removed: 0 to 1 - floor */
+    double floor;    /* part of the base rate that always remains; 0: an eighth */
     unsigned n_over; /* intervals in a row in which the host was overloaded */
     bool is_paused;
 };
@@ -30,5 +32,5 @@ void sf_load_rule_step(struct sf_load *l, const struct sf_profiling *rules,
                        const struct sf_load_seen *seen);
 /* Adapts to a changed base rate, so that a lower rate is not reduced twice. */
 void sf_load_rule_rebase(struct sf_load *l, double before, double after);
-/* The share of the base rate to sample at: 1/8 to 1. */
+/* The share of the base rate to sample at: from the floor to 1. */
 double sf_load_rule_share(const struct sf_load *l);

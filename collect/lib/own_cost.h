@@ -7,8 +7,10 @@
  * Safe in handlers. */
 void sf_own_cost_add(int64_t ns);
 void sf_own_cost_add_signal(int64_t ns);
-void sf_own_cost_price_signals(int64_t ns); /* cost of each signal; 0: unchanged */
+void sf_own_cost_price_signals(int64_t ns); /* cost of each later signal; 0: unchanged */
 uint64_t sf_own_cost_ns(void);              /* since the process started; any thread */
+/* A thread sampled by `n_clocks` of perf's clocks was scheduled `n` times. */
+void sf_own_cost_add_switches(uint64_t n, unsigned n_clocks);
 /* The part spent on reading symbols, in the library's threads. */
 void sf_own_cost_add_symbols(uint64_t ns);
 uint64_t sf_own_cost_symbols_ns(void);

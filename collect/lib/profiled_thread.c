@@ -11,6 +11,7 @@
 
 #include "base/heap.h"
 #include "base/time_unit.h"
+#include "collect/lib/own_cost.h"
 #include "collect/sys/clock.h"
 #include "collect/sys/guest_thread.h"
 #include "collect/sys/tasks.h"
@@ -172,35 +173,46 @@ static void settle_perf(struct sf_profiled_thread *t, uint64_t each_ns)
     atomic_store_explicit(&t->gap_ns, each_ns, memory_order_relaxed);
 }
 
-/* Whether it had fewer than one context switch per millisecond of CPU time since the last check:
- * then a second clock costs 0.06 % at most. */
-static bool profiled_thread_is_steady(struct sf_profiled_thread *t)
+/* Counts time slices since the clocks were drawn. False: unknown. */
+static bool count_slices(struct sf_profiled_thread *t, uint64_t *n)
 {
-    enum { LONG_NS = 1000000 };
     uint64_t before = t->n_slices;
     t->n_slices = sf_tasks_slices(t->tid);
-    return before && t->n_slices - before <= t->since_ns / LONG_NS;
+    *n = t->n_slices > before ? t->n_slices - before : 0;
+    return before;
+}
+
+/* Samples between two draws: half of one is lost each time; 0.003 % at 100 Hz. */
+enum { DRAW_AFTER = 32 };
+
+/* Whether perf's clock costs more than 1 / `parts` of the CPU time for so many switches. */
+static bool is_switching(uint64_t n_slices, uint64_t cpu_ns, uint64_t parts)
+{
+    enum { SWITCH_NS = 1000 };
+    return n_slices * SWITCH_NS * parts > cpu_ns;
 }
 
 static void change_perf(struct sf_profiled_threads *all, struct sf_profiled_thread *t, int sig,
                         uint64_t period_ns)
 {
-    enum {
-        DRAW_AFTER = 32
-    }; /* samples between two draws: half of one is lost each time; 0.003 %
-        * at 100 Hz */
-    enum {
-        PAIRS = 32
-    }; /* threads with two clocks: an unprivileged user may lock 129 pages,
-        * and each clock needs one */
+    enum { PAIRS = 32 }; /* an unprivileged user may lock 129 pages, one each */
+    enum { SHORT_NS = 100000000, SWITCH_PARTS = 400, PAIR_PARTS = 1000 };
     struct sf_clock_aim aim = {t->tid, sig, period_ns};
-    bool is_two;
+    uint64_t n_slices;
+    bool is_two = false;
     if (t->is_drawn && t->since_ns < DRAW_AFTER * period_ns && t->aim_ns == period_ns)
         return;
     t->is_drawn = true;
     t->aim_ns = period_ns;
-    is_two = profiled_thread_is_steady(t) && sf_profiled_threads_n(all) <= PAIRS;
-    settle_perf(t, sf_clock_pair_vary(&t->perf, &aim, is_two, &all->chance));
+    if (count_slices(t, &n_slices)) {
+        sf_own_cost_add_switches(n_slices, sf_clock_pair_n(&t->perf));
+        t->is_ticked = t->since_ns >= SHORT_NS && is_switching(n_slices, t->since_ns, SWITCH_PARTS);
+        /* Then a second clock costs 0.05 % at most. */
+        is_two = !is_switching(n_slices, t->since_ns, PAIR_PARTS) &&
+                 sf_profiled_threads_n(all) <= PAIRS;
+    }
+    if (!t->is_ticked)
+        settle_perf(t, sf_clock_pair_vary(&t->perf, &aim, is_two, &all->chance));
 }
 
 static void find_stack(struct sf_profiled_thread *t)
@@ -213,13 +225,13 @@ static void find_stack(struct sf_profiled_thread *t)
     atomic_store_explicit(&t->stack_hi, hi, memory_order_release);
 }
 
-static bool arm_timer(struct sf_profiled_threads *all, struct sf_profiled_thread *t, uint32_t index,
-                      int sig, uint64_t first_ns, uint64_t period_ns)
+static bool arm_timer(struct sf_profiled_threads *all, struct sf_profiled_thread *t, int sig,
+                      uint64_t first_ns, uint64_t period_ns)
 {
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = sig};
     struct itimerspec every = {timespec_of(period_ns), timespec_of(first_ns)};
 
-    event.sigev_value.sival_ptr = (void *)(t->serial << 16 | (index + 1));
+    event.sigev_value.sival_ptr = (void *)(t->serial << 16 | (t->index + 1));
     event.sigev_notify_thread_id = (int)t->tid;
     if (timer_create(cpu_clock_of(t->tid), &event, &t->timer)) {
         all->is_refused = errno == EAGAIN; /* the limit of the user is reached: leave the rest to
@@ -240,6 +252,7 @@ static void profiled_thread_prepare(struct sf_profiled_thread *t, uint64_t perio
     t->has_run = false;
     t->since_ns = 0;
     t->is_drawn = false;
+    t->is_ticked = false;
     atomic_store(&t->begin_ns, profiled_thread_cpu_ns_of(t->tid));
     atomic_store(&t->taken_ns, 0);
     atomic_store(&t->owed_ns, 0);
@@ -278,7 +291,7 @@ static void profiled_thread_give(struct sf_profiled_thread *t)
 /* Called under the lock: a free block, held and with that owner. `is_known`: the thread has one
  * already. */
 static struct sf_profiled_thread *take_free(struct sf_profiled_threads *all, uint32_t tid,
-                                            uint32_t *index, bool *is_known)
+                                            bool *is_known)
 {
     struct sf_profiled_thread *t, *found = NULL;
     uint32_t n = atomic_load(&all->n);
@@ -290,10 +303,8 @@ static struct sf_profiled_thread *take_free(struct sf_profiled_threads *all, uin
             *is_known = true;
             break;
         }
-        if (!found && !t->tid && hold(t)) {
+        if (!found && !t->tid && hold(t))
             found = t;
-            *index = i;
-        }
     }
     if (found && *is_known)
         profiled_thread_give(found);
@@ -306,7 +317,7 @@ static struct sf_profiled_thread *take_free(struct sf_profiled_threads *all, uin
 /* Called under the lock; `fresh` has an owner and is held. False: there are too many, or the owner
  * got another one meanwhile. */
 static bool profiled_thread_add_block(struct sf_profiled_threads *all,
-                                      struct sf_profiled_thread *fresh, uint32_t *index)
+                                      struct sf_profiled_thread *fresh)
 {
     uint32_t n = atomic_load(&all->n);
     for (uint32_t i = 0; i < n; i++) {
@@ -315,7 +326,7 @@ static bool profiled_thread_add_block(struct sf_profiled_threads *all,
     }
     if (n >= SF_PROFILED_MAX)
         return false;
-    *index = n;
+    fresh->index = n;
     atomic_store_explicit(&all->blocks[n], fresh, memory_order_release);
     atomic_store(&all->n, n + 1);
     return true;
@@ -331,14 +342,13 @@ static bool profiled_thread_enter(struct sf_profiled_threads *all, bool is_patie
 /* A held block for `tid`. NULL: it has one, there are too many, or `is_patient` is false and the
  * list is locked: then the next scan finds the thread. */
 static struct sf_profiled_thread *profiled_thread_claim(struct sf_profiled_threads *all,
-                                                        uint32_t tid, uint32_t *index,
-                                                        bool is_patient)
+                                                        uint32_t tid, bool is_patient)
 {
     struct sf_profiled_thread *t, *fresh;
     bool is_known, is_added;
     if (!profiled_thread_enter(all, is_patient))
         return NULL;
-    t = take_free(all, tid, index, &is_known);
+    t = take_free(all, tid, &is_known);
     sf_lock_give(&all->lock);
     if (t || is_known || atomic_load(&all->n) >= SF_PROFILED_MAX)
         return t;
@@ -349,7 +359,7 @@ static struct sf_profiled_thread *profiled_thread_claim(struct sf_profiled_threa
     atomic_store(&fresh->is_held, true);
     is_added = profiled_thread_enter(all, is_patient);
     if (is_added) {
-        is_added = profiled_thread_add_block(all, fresh, index);
+        is_added = profiled_thread_add_block(all, fresh);
         sf_lock_give(&all->lock);
     }
     if (!is_added)
@@ -364,11 +374,11 @@ void sf_profiled_threads_join(struct sf_profiled_threads *all, uintptr_t start)
     uint64_t time = atomic_load(&all->joinable), period_ns;
     struct sf_gap_chance chance = {0};
     struct sf_profiled_thread *t;
-    uint32_t tid, index;
+    uint32_t tid;
     if (!time || all->is_refused)
         return;
     tid = (uint32_t)syscall(SYS_gettid);
-    t = profiled_thread_claim(all, tid, &index, false);
+    t = profiled_thread_claim(all, tid, false);
     if (!t)
         return;
     period_ns = vary(&chance, atomic_load(&all->join_period_ns));
@@ -376,7 +386,7 @@ void sf_profiled_threads_join(struct sf_profiled_threads *all, uintptr_t start)
     t->is_fresh = true;
     t->start = start;
     t->first_ns = 1 + (uint64_t)((double)period_ns * sf_gap_uniform(&chance));
-    if (arm_timer(all, t, index, atomic_load(&all->join_signal), t->first_ns, period_ns)) {
+    if (arm_timer(all, t, atomic_load(&all->join_signal), t->first_ns, period_ns)) {
         atomic_fetch_add(&all->n_armed, 1);
         mine.tid = tid;
         mine.block = t;
@@ -466,11 +476,10 @@ static void profiled_thread_on_task(uint32_t tid, void *arg)
     struct sf_profiled_threads *all = u->all;
     uint64_t period_ns, each_ns;
     struct sf_profiled_thread *t;
-    uint32_t index;
 
     if (sf_guest_thread_is(tid))
         return;
-    t = profiled_thread_claim(all, tid, &index, true);
+    t = profiled_thread_claim(all, tid, true);
     if (!t)
         return;
     period_ns = vary(&all->chance, u->period_ns);
@@ -481,7 +490,7 @@ static void profiled_thread_on_task(uint32_t tid, void *arg)
         atomic_store(&t->gap_ns, each_ns);
     }
     if (sf_clock_pair_is_on(&t->perf) ||
-        (!all->is_refused && arm_timer(all, t, index, u->sigs.timer, period_ns, period_ns)))
+        (!all->is_refused && arm_timer(all, t, u->sigs.timer, period_ns, period_ns)))
         atomic_fetch_add(&all->n_armed, 1);
     else
         atomic_store(&t->tid, 0);
@@ -503,16 +512,43 @@ static void go_on_with_perf(struct sf_profiled_threads *all, struct sf_profiled_
         atomic_store(&t->owed_ns, 0);
 }
 
+/* Switches a thread with many context switches to a timer, and settles its time so far. */
+static void go_on_with_timer(struct sf_profiled_threads *all, struct sf_profiled_thread *t, int sig,
+                             uint64_t period_ns)
+{
+    if (all->is_refused || !arm_timer(all, t, sig, period_ns, period_ns)) {
+        t->is_ticked = false;
+        return;
+    }
+    sf_clock_pair_stop(&t->perf);
+    settle_perf(t, period_ns);
+}
+
+/* Whether a thread on a timer has so few context switches now that perf's clock is cheap. */
+static bool may_have_perf(struct sf_profiled_thread *t, uint64_t period_ns)
+{
+    enum { CALM_PARTS = 800 };
+    uint64_t n_slices, since_ns = t->since_ns;
+    if (!t->is_ticked || since_ns < DRAW_AFTER * period_ns)
+        return false;
+    t->since_ns = 0;
+    t->is_ticked = !count_slices(t, &n_slices) || is_switching(n_slices, since_ns, CALM_PARTS);
+    return !t->is_ticked;
+}
+
 static void change_clock(struct sf_profiled_threads *all, struct sf_profiled_thread *t,
                          const struct update *u, bool has_run)
 {
     uint64_t period_ns = t->is_hastened ? all->fast_ns : u->period_ns;
-    if (t->is_fresh && all->has_perf)
+    if (all->has_perf && (t->is_fresh || may_have_perf(t, period_ns))) {
         go_on_with_perf(all, t, u->sigs.perf, period_ns);
-    else if (has_run && sf_clock_pair_is_on(&t->perf))
+    } else if (has_run && sf_clock_pair_is_on(&t->perf)) {
         change_perf(all, t, u->sigs.perf, period_ns);
-    else if (has_run)
+        if (t->is_ticked)
+            go_on_with_timer(all, t, u->sigs.timer, vary(&all->chance, period_ns));
+    } else if (has_run) {
         change_period(t, vary(&all->chance, period_ns));
+    }
     t->is_fresh = false;
 }
 

@@ -69,7 +69,7 @@ def counters(story, profiles, **keys):
 
 def named(**keys):
     """The requests whose samples name their spans"""
-    keys = dict({"cpu__sample_rate": "1000", "upload_interval": "1h", "conditional__share": "0%", "conditional__baseline": "0%",
+    keys = dict({"cpu__sample_rate": "1000", "upload_interval": "1h", "adaptive__interval": "1h", "conditional__share": "0%", "conditional__baseline": "0%",
                  "conditional__slow_request_threshold": "5s", "conditional__cpu_threshold_percent": "90%"}, **keys)
     _, said = tell("requests", {"SPANFLAME_PROFILES": "cpu"}, **keys)
     found = set()
@@ -113,8 +113,9 @@ CASES = {
     "profiling.memory.sample_rate": lambda: counters("memory", "heap", memory__sample_rate="4KB")[0]
     > 50 + 5 * counters("memory", "heap", memory__sample_rate="1GiB")[0],
     "profiling.max_stack_depth": lambda: depth(max_stack_depth="2") < depth(),
-    "profiling.max_profile_size": lambda: [counters("varied", "cpu", cpu__sample_rate="1000", upload_interval="1h", max_profile_size=size)[1:3]
-                                           for size in ("64KiB", "10MB")] == [[0, 1], [1, 0]],
+    # One window: where the budget lowers the rate another begins.
+    "profiling.max_profile_size": lambda: [counters("varied", "cpu", cpu__sample_rate="1000", upload_interval="1h", adaptive__interval="1h",
+                                                    max_profile_size=size)[1:3] for size in ("64KiB", "10MB")] == [[0, 1], [1, 0]],
     "profiling.upload_interval": lambda: counters("hot", "cpu", upload_interval="100ms")[1] > 2
     and counters("hot", "cpu", upload_interval="1h")[1] == 1,
     "profiling.conditional.share": lambda: "quick" in named(conditional__share="100%") and "quick" not in named(),

@@ -4,11 +4,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/time_unit.h"
+#include "collect/lib/own_cost.h"
 #include "collect/lib/profile_sources.h"
 #include "collect/lib/profiler.h"
 #include "collect/sys/clock.h"
+#include "collect/sys/guest_thread.h"
 
 /* The rate swings tenfold, five times a second, while two threads work; what the samples of all
  * windows represent is compared with what the threads' own clocks say. */
@@ -79,4 +82,64 @@ TEST(pace, totals_stay_right_while_the_rate_swings_tenfold)
     assert_true(atomic_load(&n_paces) > 10);
     assert_true(atomic_load(&n_windows) >= atomic_load(&n_paces));
     assert_true(fabs((double)got_ns - (double)all_ns) < 0.02 * (double)all_ns);
+}
+
+static int pipes[THREADS][2];
+
+struct player {
+    int in, out;
+    uint64_t used_ns;
+};
+
+/* One byte goes round: each thread gets a processor for a few microseconds at a time. Then both
+ * work without a break. */
+static void *play(void *arg)
+{
+    struct player *p = arg;
+    struct timespec found = {0, 400000000};
+    uint64_t begin_ns;
+    char ball;
+    nanosleep(&found, NULL);
+    begin_ns = cpu_ns();
+    while (read(p->in, &ball, 1) == 1) {
+        ball = cpu_ns() - begin_ns > (uint64_t)CPU_S * SF_NS_PER_S ? 'e' : ball;
+        if (write(p->out, &ball, 1) != 1 || ball == 'e')
+            break;
+    }
+    while (cpu_ns() - begin_ns < (uint64_t)(CPU_S + 2) * SF_NS_PER_S)
+        ;
+    p->used_ns = cpu_ns() - begin_ns;
+    return NULL;
+}
+
+TEST(pace, a_thread_that_switches_often_costs_little_and_has_its_total)
+{
+    struct sf_why why = {0};
+    pthread_t threads[THREADS];
+    struct player players[THREADS];
+    uint64_t all_ns = 0, got_ns, own_ns = sf_own_cost_ns() - sf_guest_thread_cpu_ns();
+    uint64_t before_ns = atomic_load(&sent_ns);
+    sf_profiler_govern(NULL);
+    sf_profiler_set_period(SF_SAMPLES_CPU, SF_NS_PER_S / 100);
+    assert_ok(sf_profiler_start(SF_FOR_SERVER, 1u << SF_SAMPLES_CPU, &why));
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pipe(pipes[i]), 0);
+    for (int i = 0; i < THREADS; i++) {
+        players[i] = (struct player){.in = pipes[i][0], .out = pipes[1 - i][1]};
+        assert_int_equal(pthread_create(&threads[i], NULL, play, &players[i]), 0);
+    }
+    assert_int_equal(write(pipes[0][1], "b", 1), 1);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+        all_ns += players[i].used_ns;
+    }
+    assert_ok(sf_profiler_stop(SF_FOR_SERVER, 1u << SF_SAMPLES_CPU, NULL, &why));
+    got_ns = atomic_load(&sent_ns) - before_ns;
+    own_ns = sf_own_cost_ns() - sf_guest_thread_cpu_ns() - own_ns;
+    printf(
+        "# %.3f s used, %.3f s in samples (%+.2f %%), of which samples and clocks took %.2f %%\n",
+        (double)all_ns / 1e9, (double)got_ns / 1e9, ((double)got_ns / (double)all_ns - 1) * 100,
+        (double)own_ns / (double)all_ns * 100);
+    assert_true(fabs((double)got_ns - (double)all_ns) < 0.02 * (double)all_ns);
+    assert_true(own_ns < all_ns / 40); /* a clock of perf's would take a tenth of the first part */
 }

@@ -5,7 +5,12 @@
  * long it took by the clock.
  *
  * toil 0 PHASES: what samples take of the threads they are taken on. Profilers are off and on in
- * turn; says how many samples were taken, and of each unit its phase (odd: on) and its CPU time. */
+ * turn; says how many samples were taken in phases with profilers, and of each unit its phase (odd:
+ * on) and its CPU time.
+ *
+ * Built with -DINSIDE it has the library in it and sees its samples: toil SECONDS says what
+ * the library thinks samples took, and of each unit how many samples of the CPU and of the heap
+ * were taken in it, and its CPU time. */
 #include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,6 +22,11 @@
 
 #ifndef BARE
 #include <spanflame.h>
+#endif
+#ifdef INSIDE
+#include "collect/lib/cpu_profiler.h"
+#include "collect/lib/hook_thread.h"
+#include "collect/lib/own_cost.h"
 #endif
 
 enum { THREADS = 2, DEPTH = 40, OBJECTS = 100, ROUNDS = 6000 };
@@ -135,9 +145,59 @@ static struct figures look(void)
     return f;
 }
 
-#ifndef BARE
-/* Both threads toil all the time, and profilers are on in every second phase. */
-enum { PHASE_US = 50000, MOST_UNITS = 2000000 };
+#ifdef INSIDE
+enum { WAIT_US = 2000000, MOST_SEEN = 1000000 }; /* its signals have a price by then */
+static atomic_int n_seen;
+static atomic_bool is_over;
+static struct {
+    unsigned n_cpu, n_heap, ns;
+} seen[MOST_SEEN];
+
+static void *toil_seen(void *arg)
+{
+    while (!atomic_load(&is_over)) {
+        uint64_t n_cpu = sf_cpu_samples_self.n, gap = sf_hook_self.heap_set;
+        unsigned long long begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        unsigned ns;
+        int i;
+        unit();
+        ns = (unsigned)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns);
+        if ((i = atomic_fetch_add(&n_seen, 1)) < MOST_SEEN) {
+            seen[i].n_cpu = (unsigned)(sf_cpu_samples_self.n - n_cpu);
+            seen[i].n_heap = sf_hook_self.heap_set != gap; /* another one was drawn */
+            seen[i].ns = ns;
+        }
+    }
+    return arg;
+}
+
+static unsigned long long own_ns(void)
+{
+    return sf_own_cost_ns() - sf_guest_thread_cpu_ns();
+}
+
+static int watch(int seconds)
+{
+    unsigned long long before_ns;
+    int n;
+    start_threads(toil_seen);
+    usleep(WAIT_US);
+    atomic_store(&n_seen, 0);
+    before_ns = own_ns();
+    usleep((useconds_t)seconds * 1000000);
+    atomic_store(&is_over, true);
+    join_threads();
+    n = atomic_load(&n_seen);
+    printf("%llu\n", own_ns() - before_ns);
+    for (int i = 0; i < n && i < MOST_SEEN; i++)
+        printf("%u %u %u\n", seen[i].n_cpu, seen[i].n_heap, seen[i].ns);
+    return n > MOST_SEEN;
+}
+#elif !defined(BARE)
+/* Both threads toil all the time, and profilers are on in every second phase. Each is on for a
+ * while before: until their next turn they know no stacks and copy them, as no program has them do
+ * for long. */
+enum { PHASE_US = 100000, BEFORE_US = 120000, MOST_UNITS = 2000000 };
 static atomic_int phase; /* odd: profilers are on; 0: between two phases; -1: the end */
 static atomic_int n_done;
 static struct {
@@ -170,22 +230,27 @@ static unsigned long long count_samples(void)
 static int price(int n_phases)
 {
     unsigned profiles = sf_profiling();
-    unsigned long long before;
+    unsigned long long before, begin_ns, phase_ns, phases_ns = 0, on_ns = 0;
     sf_profiling_stop(profiles);
     before = count_samples();
     start_threads(toil_on);
     for (int i = 2; i < n_phases + 2; i++) {
-        if (i % 2 && sf_profiling_start(profiles))
+        begin_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+        if (i % 2 && (sf_profiling_start(profiles) || usleep(BEFORE_US)))
             return 2;
+        phase_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
         atomic_store(&phase, i);
         usleep(PHASE_US);
         atomic_store(&phase, 0);
-        if (i % 2)
+        if (i % 2) {
+            phases_ns += clock_ns(CLOCK_PROCESS_CPUTIME_ID) - phase_ns;
             sf_profiling_stop(profiles);
+            on_ns += clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns;
+        }
     }
     atomic_store(&phase, -1);
     join_threads();
-    printf("%llu\n", count_samples() - before);
+    printf("%.0f\n", (double)(count_samples() - before) * (double)phases_ns / (double)on_ns);
     for (int i = 0; i < atomic_load(&n_done) && i < MOST_UNITS; i++)
         printf("%d %u\n", done[i].phase, done[i].ns);
     return 0;
@@ -199,9 +264,12 @@ int main(int argc, char **argv)
 #ifndef BARE
     if (sf_start(NULL))
         return 2;
-    if (argc > 2) {
+#ifdef INSIDE
+    return watch(n_units);
+#else
+    if (argc > 2)
         return price(atoi(argv[2]));
-    }
+#endif
 #endif
     start_threads(toil);
     join_threads();

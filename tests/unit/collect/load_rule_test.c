@@ -147,3 +147,23 @@ TEST(load_rule, pauses_after_two_and_resumes_ten_points_lower)
     sf_load_rule_step(&l, &r, &seen);
     assert_false(l.is_paused);
 }
+
+TEST(load_rule, a_raised_rate_goes_down_to_an_eighth_of_the_configured_one)
+{
+    struct sf_profiling r = rules();
+    struct sf_load_seen seen = calm();
+    struct sf_load l = {.floor = 0.0125}; /* 1,000 a second where 100 are configured */
+    r.has_shedding = false;
+    for (int i = 0; i < 4; i++) { /* each sample takes its part of the whole: 1.2 % at 125 */
+        seen.own_ns = (uint64_t)(sf_load_rule_share(&l) / 0.125 * 0.012 * 2 * S);
+        sf_load_rule_step(&l, &r, &seen);
+    }
+    assert_share(&l, 0.0625);
+    seen.own_ns = (uint64_t)(0.006 * 2 * S);
+    sf_load_rule_step(&l, &r, &seen); /* 0.6 % at 62.5, allowed is 1 %: so many as last, in steps */
+    assert_share(&l, 0.1);
+    seen.own_ns = S; /* whatever the rate is */
+    for (int i = 0; i < 6; i++)
+        sf_load_rule_step(&l, &r, &seen);
+    assert_share(&l, 0.0125);
+}

@@ -1,0 +1,41 @@
+#include "test.h"
+
+#include "collect/lib/own_cost.h"
+
+TEST(own_cost, counts_a_signal_at_the_price_of_its_time)
+{
+    uint64_t before = sf_own_cost_ns();
+    sf_own_cost_price_signals(30000);
+    sf_own_cost_add_signal(5000);
+    assert_int_equal(sf_own_cost_ns() - before, 35000);
+    sf_own_cost_price_signals(50000); /* says nothing of the one before */
+    assert_int_equal(sf_own_cost_ns() - before, 35000);
+    sf_own_cost_price_signals(0); /* not to be found out: as it was */
+    sf_own_cost_add_signal(5000);
+    assert_int_equal(sf_own_cost_ns() - before, 90000);
+}
+
+TEST(own_cost, counts_what_a_hook_does_not_see)
+{
+    uint64_t before = sf_own_cost_ns();
+    sf_own_cost_add(9000);
+    assert_int_equal(sf_own_cost_ns() - before, 27000);
+}
+
+TEST(own_cost, takes_no_more_than_a_sample_can_have_taken)
+{
+    uint64_t before = sf_own_cost_ns();
+    sf_own_cost_price_signals(1000);
+    sf_own_cost_add_signal(4000000); /* the thread lost its processor */
+    sf_own_cost_add_signal(-1);
+    assert_int_equal(sf_own_cost_ns() - before, 52000);
+}
+
+TEST(own_cost, counts_switches_of_threads_with_a_clock)
+{
+    uint64_t before = sf_own_cost_ns();
+    sf_own_cost_add_switches(1000, 1);
+    assert_int_equal(sf_own_cost_ns() - before, 1000000);
+    sf_own_cost_add_switches(1000, 2);
+    assert_int_equal(sf_own_cost_ns() - before, 2500000);
+}
