@@ -96,7 +96,7 @@ static uint16_t port_of(const char *name)
     return text ? (uint16_t)strtoul(text, NULL, 10) : 0;
 }
 
-/* ---- asking ---- */
+/* ---- calling other services ---- */
 
 void shop_say(char answer[SHOP_ANSWER_CAP], const char *sentence)
 {

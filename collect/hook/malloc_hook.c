@@ -43,7 +43,7 @@ static struct {
 } next = {first_alloc,   first_calloc,         first_realloc, first_free, first_aligned,
           first_aligned, first_posix_memalign, first_valloc,  NULL};
 
-/* ---- before the next ones are known ---- */
+/* ---- before the real allocator is found ---- */
 
 enum { BOOT_PAGES = 32 };
 static alignas(SF_HEAP_ALIGN) char boot[BOOT_PAGES][SF_HEAP_ALIGN];
@@ -182,7 +182,7 @@ __attribute__((constructor(101))) static void malloc_hook_at_load(void)
     sf_profiler_set_source(SF_SAMPLES_INUSE, &sf_heap_inuse_source);
 }
 
-/* ---- when the gap is used up ---- */
+/* ---- when a sampling point is reached ---- */
 
 /* Allocates a block at an address that free recognises. Not for small blocks: libc caches them by
  * size and reuses them at once, so with time all small blocks of a program would lie at the
@@ -299,7 +299,7 @@ static __attribute__((noinline)) void slow_free(void *p)
     next.release(p);
 }
 
-/* ---- the family ---- */
+/* ---- the wrappers ---- */
 
 /* True: the allocation reaches the next sampling point. */
 static inline bool malloc_hook_is_due(size_t len)

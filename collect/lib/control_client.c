@@ -104,7 +104,7 @@ static void write_question(struct sf_buf *b, int64_t wait_ns)
     sf_buf_add_u8(b, 0);
 }
 
-/* ---- obeying ---- */
+/* ---- applying the settings ---- */
 
 /* Applies the configured conditions, overridden by the server's. */
 static void obey_conditions(void)

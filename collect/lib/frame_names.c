@@ -314,7 +314,7 @@ void sf_frame_names_look_up(struct sf_frame_names *f, const struct sf_profile_ta
     sf_buf_done(&fresh);
 }
 
-/* ---- what was found ---- */
+/* ---- results ---- */
 
 static uint32_t frame_names_place_of(const struct sf_modules *m, const struct sf_module *one)
 {

@@ -276,7 +276,7 @@ static void profiled_thread_let_go(struct sf_profiled_threads *all, struct sf_pr
     all->is_refused = false;
 }
 
-/* ---- whose block is which ---- */
+/* ---- ownership of blocks ---- */
 
 static bool hold(struct sf_profiled_thread *t)
 {

@@ -383,7 +383,7 @@ static enum sf_err inspect_kinds(struct wish *w)
     return err;
 }
 
-/* ---- pauses and paces ---- */
+/* ---- pauses and changes of the period ---- */
 
 /* Reports the time not sampled since the last report as a profile of its own: so the server can
  * distinguish a pause from an idle program. */
@@ -578,7 +578,7 @@ static void profiler_run(void *arg)
     }
 }
 
-/* ---- elsewhere ---- */
+/* ---- requests from other threads ---- */
 
 static bool leave_wish(struct wish *w, bool *is_alive)
 {

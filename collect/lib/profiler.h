@@ -83,7 +83,7 @@ void sf_profiler_count(uint64_t *taken, uint64_t *dropped);
 void sf_profiler_set_upload(int64_t window_ns, void (*upload)(struct sf_profile *list, unsigned n));
 void sf_profiler_flush(void); /* closes the current window and waits for that */
 
-/* ---- how often, while they run: in the collecting thread ---- */
+/* ---- pacing, called in the collecting thread ---- */
 
 /* Sets a function that the collecting thread calls on every turn, also while profiling is paused;
  * NULL: none. */

@@ -66,7 +66,7 @@ static void recorded_tell_sent(void)
         process_ns ? 100 * (double)c.profiling_cpu_ns / (double)process_ns : 0,
         (double)process_ns / 1e9, why[0] ? "; " : "", why);
     if (fd < 0 || write(fd, said, (size_t)len) != len)
-        sf_library_say("record: nothing can be said");
+        sf_library_say("record: the report cannot be written");
     if (fd >= 0)
         close(fd);
 }
@@ -194,7 +194,7 @@ SF_API void _Exit(int status)
     recorded_leave(status);
 }
 
-/* ---- what is recorded ---- */
+/* ---- settings of the recording ---- */
 
 /* "cpu,heap" to bits of these kinds; without a known one: cpu. */
 static unsigned recorded_kinds_of(sf_str words)

@@ -98,7 +98,7 @@ static struct sf_alert *alert_book_find(struct sf_alert_book *b, const struct sf
     return NULL;
 }
 
-/* ---- a step ---- */
+/* ---- applying a result ---- */
 
 static void alert_book_resolve(struct sf_alert_book *b, struct sf_alert *a, int64_t now_ns)
 {

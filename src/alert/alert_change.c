@@ -14,7 +14,7 @@
 enum { MIN_SPANS = 30, STEPS = 60 };
 #define MOSTLY 0.5 /* share of a part's difference that one child must explain */
 
-/* ---- which two ---- */
+/* ---- the two versions to compare ---- */
 
 static sf_str text_of(const struct sf_metric_series *s, struct sf_arena *req)
 {

@@ -146,7 +146,7 @@ static void code_close(struct code *c)
     sf_stack_filter_free(c->filter);
 }
 
-/* ---- how much ---- */
+/* ---- share and amount ---- */
 
 struct sums {
     double value;
@@ -215,7 +215,7 @@ enum sf_err sf_alert_code(const struct sf_alert_ask *ask, struct sf_query_ctx *q
     return sf_alert_value_found_finish(&f, ask->rule, is_absent ? 0 : value, q->req, one, why);
 }
 
-/* ---- which code ---- */
+/* ---- the hottest function and line ---- */
 
 struct hottest {
     sf_str function;          /* empty: none */

@@ -398,7 +398,7 @@ enum sf_err sf_alert_rule_check(struct sf_alert_rules *r, struct sf_alert_rule *
                                           : sf_alert_code_check(r, rule, why);
 }
 
-/* ---- use ---- */
+/* ---- evaluation and text ---- */
 
 void sf_alert_rule_print(const struct sf_alert_rule *rule, struct sf_buf *out)
 {

@@ -120,7 +120,7 @@ static void alert_send_add_alert(const struct sf_alert *a, const struct sf_alert
     sf_buf_add_u8(out, '}');
 }
 
-/* ---- what all alerts of a message have in common ---- */
+/* ---- labels common to all alerts of a message ---- */
 
 struct common {
     struct sf_alert_pair pairs[SF_ALERT_PAIRS];
@@ -213,7 +213,7 @@ size_t sf_alert_send_body(const struct sf_alert_receiver *r, const struct sf_ale
     return n;
 }
 
-/* ---- when, and how ---- */
+/* ---- when to send, and the request ---- */
 
 bool sf_alert_send_is_due(const struct sf_alert_receiver *r, const struct sf_alert_sending *s)
 {

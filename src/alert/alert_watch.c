@@ -178,7 +178,7 @@ enum sf_err sf_alert_watch(const struct sf_alert_ask *ask, struct sf_watch *w,
     return err;
 }
 
-/* ---- the pack ---- */
+/* ---- built-in rules ---- */
 
 enum sf_err sf_alert_watch_add_pack(struct sf_alert_rules *r, bool has_tenancy, struct sf_why *why)
 {

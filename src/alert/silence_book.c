@@ -37,7 +37,7 @@ void sf_silence_book_done(struct sf_silence_book *b)
     *b = (struct sf_silence_book){0};
 }
 
-/* ---- one ---- */
+/* ---- one silence ---- */
 
 /* An unknown key is refused: ignoring it could make the silence wider than intended. */
 static void refuse_key(struct sf_json *j, sf_str key, struct sf_why *why, enum sf_err *err)

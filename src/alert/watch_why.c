@@ -32,7 +32,7 @@ bool sf_watch_why_spans(const struct sf_watch_alarm *a, struct sf_arena *req, sf
     return is_ok;
 }
 
-/* ---- profiles of two times ---- */
+/* ---- comparison of profiles ---- */
 
 struct sides {
     struct sf_tree trees[2]; /* before, now; with lines */
@@ -157,7 +157,7 @@ enum sf_err sf_watch_why_new(const struct sf_alert_ask *ask, sf_str service, int
     return SF_OK;
 }
 
-/* ---- requests of two times ---- */
+/* ---- comparison of requests ---- */
 
 static void add_compared(const struct sf_alert_ask *ask, const struct sf_watch_alarm *a,
                          struct sf_query_ctx *q, struct sf_buf *out)

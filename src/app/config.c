@@ -226,7 +226,7 @@ static enum sf_err read_flag(struct sf_config *c, const struct sf_config_inputs 
     return set_repeated(c, (size_t)key, in, index, at, why);
 }
 
-/* ---- what only the whole can tell ---- */
+/* ---- checks that need several keys ---- */
 
 static struct sf_config_origin origin_at(const struct sf_config *c, const char *path)
 {

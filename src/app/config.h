@@ -166,7 +166,7 @@ enum sf_err sf_config_flags_load(const struct sf_config_flags *f, struct sf_conf
  * add. */
 enum sf_err sf_config_address_check_public(const struct sf_config *c, struct sf_why *why);
 
-/* ---- what is made from it ---- */
+/* ---- objects made from a configuration ---- */
 
 struct sf_redactor; /* intake/redact.h */
 /* NULL when redaction is off. INPUT: a pattern or the key file; NOT_FOUND, DENIED, IO: that file.

@@ -297,7 +297,7 @@ bool sf_tokens_grant(void *arg, sf_str token, struct sf_grant *out)
     return out->scopes != 0;
 }
 
-/* ---- making one ---- */
+/* ---- making a token ---- */
 
 enum sf_err sf_tokens_make(sf_str name, unsigned scopes, sf_str tenants, struct sf_buf *out_token,
                            struct sf_buf *out_line, struct sf_why *why)

@@ -26,7 +26,7 @@ bool sf_tokens_is_shared(struct sf_tokens *t);
  * so that the function fits sf_service_auth.token. */
 bool sf_tokens_grant(void *arg, sf_str token, struct sf_grant *out);
 
-/* ---- making one ---- */
+/* ---- making a token ---- */
 
 /* Parses "read,write" into bits; false: an unknown scope. */
 bool sf_tokens_parse_scopes(sf_str text, unsigned *out);

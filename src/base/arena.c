@@ -15,7 +15,7 @@
 
 enum { ALIGN = 16, KEEP_LEN = 1 << 20, COUNT_LEN = 64 << 10 };
 
-/* ---- what it costs ---- */
+/* ---- touched memory ---- */
 
 struct sf_arena_touched {
     size_t front, tail;
@@ -80,7 +80,7 @@ bool sf_arena_borrow(struct sf_arena *a)
     return sf_arena_count(a) && sf_account_take(sf_arena_touched(a));
 }
 
-/* ---- its life ---- */
+/* ---- init, reset, done ---- */
 
 bool sf_arena_init(struct sf_arena *a, size_t cap)
 {

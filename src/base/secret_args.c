@@ -213,7 +213,7 @@ static void begin_command(struct sf_secret_args *a)
     *a = (struct sf_secret_args){0};
 }
 
-/* ---- out of a text ---- */
+/* ---- words of a command line ---- */
 
 size_t sf_secret_args_quoted_end(sf_str t, size_t at, char quote, bool is_escaped)
 {

@@ -407,7 +407,7 @@ static void secret_shape_check_at(struct sf_secret_scan *s, size_t at)
         sf_secret_token_check_databricks(s, at);
 }
 
-/* ---- sixteen at a time ---- */
+/* ---- the fast scan, sixteen bytes at a time ---- */
 
 enum { WIDE = 16, CARD_LEN = 13 };
 typedef uint8_t wide __attribute__((vector_size(WIDE)));
@@ -551,7 +551,7 @@ unsigned sf_secret_shape_scan(sf_str text)
     return found;
 }
 
-/* ---- all of it ---- */
+/* ---- the exact checks ---- */
 
 static void secret_shape_check_all(struct sf_secret_scan *s)
 {

@@ -211,7 +211,7 @@ size_t sf_utf8_width(sf_str s)
     return width;
 }
 
-/* ---- text of others ---- */
+/* ---- untrusted text ---- */
 
 bool sf_text_is_unseen(uint32_t c)
 {
@@ -253,7 +253,7 @@ void sf_text_shell_word(struct sf_buf *out, sf_str text)
     sf_buf_add_u8(out, '\'');
 }
 
-/* ---- words people mistype ---- */
+/* ---- suggestions for mistyped words ---- */
 
 static sf_str text_fold(sf_str word, char *to, size_t cap)
 {

@@ -25,7 +25,7 @@ static struct sf_client demo_bar_client_of(const struct sf_demo_bar *b)
     return (struct sf_client){.server = b->server, .timeout_ns = CALL_NS};
 }
 
-/* ---- saying ---- */
+/* ---- publishing the state ---- */
 
 static void write_problem(struct sf_json_writer *w, const struct sf_demo_problem *p, bool is_off)
 {
@@ -110,7 +110,7 @@ void sf_demo_bar_tell(struct sf_demo_bar *b, const char *doing)
     demo_bar_note(b, err, &why);
 }
 
-/* ---- a request of the page ---- */
+/* ---- requests of the page ---- */
 
 struct wish {
     sf_str text;

@@ -34,7 +34,7 @@ struct demo {
     bool is_told; /* all steps were run */
 };
 
-/* ---- the story ---- */
+/* ---- the steps ---- */
 
 /* Lets the shop run for a while, with a countdown on a terminal. */
 static enum sf_err sell(struct demo *d, uint64_t seconds, const char *commit, struct sf_why *why)

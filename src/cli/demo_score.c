@@ -31,7 +31,7 @@ struct score {
     struct sf_demo_sale sale;
 };
 
-/* ---- asking ---- */
+/* ---- queries to the server ---- */
 
 static enum sf_err demo_score_ask(struct score *s, const char *path, const char *name,
                                   const char *value, const char *more, struct sf_why *why)
@@ -51,7 +51,7 @@ static enum sf_err demo_score_ask(struct score *s, const char *path, const char 
     return err;
 }
 
-/* ---- a function with what it calls ---- */
+/* ---- a function with its callees ---- */
 
 struct node {
     uint32_t parent;
@@ -247,7 +247,7 @@ static enum sf_err demo_score_measure(struct score *s, const struct sf_demo_prob
     return sf_json_why(&j, p->name, why);
 }
 
-/* ---- what was planted, what was found ---- */
+/* ---- measured and planted costs ---- */
 
 /* The value of the last series of a TraceQL metrics query; 0: none. */
 static enum sf_err demo_score_read_value(struct score *s, const char *query, const char *more,

@@ -24,7 +24,7 @@ enum {
     MAX_ARGS = 2 * SF_DEMO_PORTS + 10
 };
 
-/* ---- where it listens ---- */
+/* ---- addresses ---- */
 
 struct place {
     char host[256];

@@ -137,7 +137,7 @@ static void demo_step(struct story *s, const char *title, const char *shows,
         demo_steps_note_failure(s, err, &why);
 }
 
-/* ---- the slowest ---- */
+/* ---- choosing a slow span ---- */
 
 struct found {
     char trace[40], span[24];
@@ -347,7 +347,7 @@ static enum sf_err find_slowest(struct story *s, struct sf_why *why)
     return err;
 }
 
-/* ---- the story ---- */
+/* ---- the steps ---- */
 
 #define STEP(title, shows, ...) demo_step(s, title, shows, (const char *const[]){__VA_ARGS__, NULL})
 

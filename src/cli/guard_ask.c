@@ -146,7 +146,7 @@ static struct side guard_ask_read_side(struct sf_json *j)
     return side;
 }
 
-/* ---- the queries ---- */
+/* ---- queries to the server ---- */
 
 /* Frees `path`. */
 static enum sf_err guard_ask_get(const struct sf_client *client, struct sf_buf *path,

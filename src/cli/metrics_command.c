@@ -193,7 +193,7 @@ static bool has_quantile(const struct sf_metrics *m)
     return m->kind == SF_METRICS_QUERY && m->metric.fn == SF_FN_QUANTILE;
 }
 
-/* ---- asking ---- */
+/* ---- the query ---- */
 
 /* Chooses a round step that gives about one step per column of the chart. */
 static int64_t choose_step(int64_t len_ns, size_t width)
@@ -225,7 +225,7 @@ static enum sf_err metrics_command_ask(const struct sf_client *client, sf_str qu
     return err;
 }
 
-/* ---- showing ---- */
+/* ---- output ---- */
 
 static enum sf_chart_unit metrics_command_unit_of(const struct sf_metrics *m)
 {

@@ -189,7 +189,7 @@ static enum sf_err profile_source_ask(struct sf_profile_source *s, const char *s
     return err;
 }
 
-/* ---- bytes to a view ---- */
+/* ---- decoding ---- */
 
 static enum sf_err profile_source_read_bytes(struct sf_profile_source *s, const char *command,
                                              const char *word, const struct sf_profile_flags *flags,

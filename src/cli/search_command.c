@@ -274,7 +274,7 @@ static void show_csv(const struct sf_search_rows *rows, const struct columns *c,
     }
 }
 
-/* ---- asking ---- */
+/* ---- the query ---- */
 
 struct flags {
     struct sf_time_range range;

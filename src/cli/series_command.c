@@ -32,7 +32,7 @@ struct asked {
     enum sf_output form;
 };
 
-/* ---- which type ---- */
+/* ---- choosing the type ---- */
 
 static void series_command_read_type(struct sf_json *j, struct sf_profile_type *out)
 {

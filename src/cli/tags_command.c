@@ -126,7 +126,7 @@ static enum sf_err tags_command_show(sf_str body, bool has_name, struct sf_buf *
     return err;
 }
 
-/* ---- asking ---- */
+/* ---- the query ---- */
 
 struct asked {
     const char *name, *scope, *query;

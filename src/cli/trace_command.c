@@ -167,7 +167,7 @@ static enum sf_err trace_command_draw(const struct sf_client *client, const stru
     return SF_OK;
 }
 
-/* ---- asking ---- */
+/* ---- fetching the trace ---- */
 
 /* TraceByIDResponse: 1 trace, 3 status, 4 message. */
 static enum sf_err trace_command_read_answer(sf_bytes body, struct sf_arena *req,
@@ -239,7 +239,7 @@ static enum sf_err show_json(const struct sf_client *client, const char *id, str
     return err;
 }
 
-/* ---- which one ---- */
+/* ---- choosing the trace ---- */
 
 /* The id of the newest trace that matches, terminated, in `req`. Exit code, 0 when found. */
 static int find_newest(const struct sf_client *client, const char *word, struct sf_arena *req,

@@ -60,7 +60,7 @@ static void show_progress(void *arg, uint64_t sent_len, __attribute__((unused)) 
     sf_buf_done(&line);
 }
 
-/* ---- pieces ---- */
+/* ---- splitting large files ---- */
 
 /* As many whole chunks of a JFR recording as fit in one request; all of any other file. */
 static size_t piece_len(sf_str rest)

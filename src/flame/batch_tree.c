@@ -74,7 +74,7 @@ enum sf_err sf_batch_tree_types(const struct sf_profile_batch *batch, struct sf_
     return SF_OK;
 }
 
-/* ---- which one ---- */
+/* ---- choosing a type ---- */
 
 static const struct family {
     sf_str word;

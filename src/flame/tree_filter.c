@@ -4,7 +4,7 @@
 #include "flame/tree_map.h"
 #include "regex/regex.h"
 
-/* ---- which frames ---- */
+/* ---- matching frames ---- */
 
 static enum sf_err match_all(const struct sf_tree *t, const struct sf_regex *re,
                              struct sf_arena *req, bool *found, struct sf_why *why)
@@ -49,7 +49,7 @@ static enum sf_err tree_match(const struct sf_tree *t, sf_str pattern, struct sf
     return err;
 }
 
-/* ---- which stacks ---- */
+/* ---- selecting stacks ---- */
 
 enum filter_kind { FOCUS, IGNORE, HIDE, FROM, FILTERS };
 

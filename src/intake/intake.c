@@ -132,7 +132,7 @@ static uint64_t hash_request(uint32_t tenant, uint8_t kind, uint8_t coding, sf_b
     return hash ? hash : 1;
 }
 
-/* ---- steps ---- */
+/* ---- steps of a request ---- */
 
 static enum sf_err inflate_bytes(struct sf_intake_tools *tools, enum sf_log_encoding coding,
                                  bool is_zlib, sf_bytes in, size_t max_len, struct sf_buf *out,
@@ -241,7 +241,7 @@ static enum sf_err log_normalised(struct work *w, struct sf_batch *b,
     return err;
 }
 
-/* ---- whole ---- */
+/* ---- requests decoded as a whole ---- */
 
 static void move_buf(struct sf_buf *to, struct sf_buf *from)
 {
@@ -334,7 +334,7 @@ static enum sf_err take_whole(struct work *w, struct sf_why *why)
     return err;
 }
 
-/* ---- in pieces ---- */
+/* ---- requests decoded in pieces ---- */
 
 static enum sf_err intake_add_piece(struct work *w, const struct sf_span_batch *spans,
                                     struct sf_why *why)
@@ -426,7 +426,7 @@ static enum sf_err take_pieces(struct work *w, struct sf_why *why)
     return err;
 }
 
-/* ---- the two entry points ---- */
+/* ---- public functions ---- */
 
 enum sf_err sf_intake_traces(const struct sf_intake_config *config,
                              const struct sf_intake_request *request, struct sf_intake_result *out,

@@ -147,7 +147,7 @@ static enum sf_err settle_samples(const struct sf_intake_profiles *how, struct s
     return SF_OK;
 }
 
-/* ---- what is logged ---- */
+/* ---- the logged form ---- */
 
 static enum sf_err log_one(const struct sf_intake_profiles *how, struct sf_batch *b,
                            uint64_t dup_hash, struct sf_why *why)

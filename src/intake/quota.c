@@ -47,7 +47,7 @@ struct rates {
 
 static struct tenant *quota_find_tenant(struct sf_quota *q, uint64_t hash);
 
-/* ---- life ---- */
+/* ---- new and free ---- */
 
 static void tenant_done(struct tenant *t)
 {
@@ -114,7 +114,7 @@ uint64_t sf_quota_stores_version(struct sf_quota *q)
     return version;
 }
 
-/* ---- values, under the lock ---- */
+/* ---- values of limits; called under the lock ---- */
 
 static uint64_t quota_value_of(const struct sf_quota *q, sf_str tenant, sf_str service,
                                enum sf_quota_key key)

@@ -27,7 +27,7 @@ static const char *const shape_names[SF_SHAPES] = {
     "shape: webhook",
 };
 
-/* ---- verdicts on keys ---- */
+/* ---- checking keys ---- */
 
 /* '*' matches any characters; case is ignored. */
 static bool matches_glob(const char *glob, sf_str key)
@@ -136,7 +136,7 @@ uint32_t sf_redactor_key_rule(const struct sf_redactor *r, sf_str key,
     return rule;
 }
 
-/* ---- making one ---- */
+/* ---- compiling a redactor ---- */
 
 static char *redactor_copy_text(const char *prefix, sf_str text)
 {

@@ -97,7 +97,7 @@ static void compress_answer(struct sf_exchange *ex)
     ex->is_gzip = true;
 }
 
-/* ---- what waits in a file ---- */
+/* ---- streamed data in a file ---- */
 
 static bool is_behind(const struct sf_exchange *ex)
 {

@@ -41,7 +41,7 @@ void sf_loop_fault(struct sf_loop *loop, enum sf_listen_fault kind, const char *
         shared->hooks.on_fault(shared->hooks.arg, kind, reason, peer);
 }
 
-/* --- what other threads hand over --- */
+/* --- exchanges returned by other threads --- */
 
 static void list_locally(struct sf_loop *loop, struct sf_exchange *ex, bool is_finished)
 {

@@ -172,7 +172,7 @@ bool sf_target_info_tally_add(struct sf_target_tally *tally, const struct sf_spa
     return is_ok;
 }
 
-/* ---- all of them ---- */
+/* ---- the shared list ---- */
 
 static sf_str target_tenant(const struct target *x)
 {

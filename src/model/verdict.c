@@ -254,7 +254,7 @@ enum sf_err sf_verdict_decode(sf_bytes in, const uint8_t uuid[16], struct sf_are
     return SF_OK;
 }
 
-/* ---- ask ---- */
+/* ---- lookups ---- */
 
 const struct sf_verdict_entry *sf_verdict_trace(const struct sf_verdict *v, sf_trace_id id)
 {

@@ -29,7 +29,7 @@ struct transfer {
     struct transfer *next;
 };
 
-/* ---- a connection that stays ---- */
+/* ---- kept connections ---- */
 
 struct sf_fetch_line *sf_fetch_line_new(void)
 {
@@ -49,7 +49,7 @@ void sf_fetch_line_free(struct sf_fetch_line *l)
     sf_heap_free(l);
 }
 
-/* ---- one ---- */
+/* ---- one request ---- */
 
 enum sf_err sf_fetch_check_url(sf_str url, struct sf_why *why)
 {
@@ -247,7 +247,7 @@ enum sf_err sf_fetch_run(const struct sf_fetch *f, struct sf_why *why)
     return err;
 }
 
-/* ---- several ---- */
+/* ---- several requests at once ---- */
 
 struct sf_fetches {
     CURLM *multi;

@@ -59,7 +59,7 @@ enum sf_err sf_fetch_run(const struct sf_fetch *f, struct sf_why *why);
  * INPUT. */
 enum sf_err sf_fetch_check_url(sf_str url, struct sf_why *why);
 
-/* ---- several at once, on one thread ---- */
+/* ---- several requests at once, on one thread ---- */
 
 struct sf_fetches;
 typedef void sf_fetch_done(void *arg, enum sf_err err, const struct sf_why *why);

@@ -11,7 +11,7 @@
 
 enum { MAX_HEADERS = 64, MAX_DYNAMIC = 512, MAX_SCRIPTS = 4, PATH_CAP = 4096, LINE_CAP = 256 };
 
-/* ---- finding it ---- */
+/* ---- finding the file ---- */
 
 static bool is_program(const char *path)
 {

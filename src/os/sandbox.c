@@ -237,7 +237,7 @@ static bool restrict_calls(void)
 #endif
 }
 
-/* ---- both ---- */
+/* ---- entering the sandbox ---- */
 
 void sf_sandbox_usual(struct sf_sandbox *s)
 {

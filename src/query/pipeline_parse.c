@@ -433,7 +433,7 @@ static struct operand parse_operand(struct sf_parser *p, unsigned least, bool is
     return left;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole query ---- */
 
 static const struct sf_pipeline *pipeline_of(struct sf_parser *p, const struct sf_spanset *spanset)
 {

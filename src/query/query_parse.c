@@ -37,7 +37,7 @@ enum sf_err sf_query_parse(sf_str text, struct sf_arena *req, const struct sf_qu
     return SF_OK;
 }
 
-/* ---- half-written filters ---- */
+/* ---- incomplete filters, for completion ---- */
 
 enum { MAX_PARTS = 64 };
 

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 
-/* ---- signs and words of other languages ---- */
+/* ---- operators and words of other languages ---- */
 
 struct habit {
     const char *word, *hint;

@@ -51,7 +51,7 @@ struct sf_regex_program {
     bool is_done; /* matched in this step */
 };
 
-/* ---- making ---- */
+/* ---- compiling ---- */
 
 static uint32_t regex_program_add(struct sf_regex_program *p, int op, uint32_t arg)
 {

@@ -266,7 +266,7 @@ static uint32_t parse_any_of(struct parser *r, struct flags f)
     }
 }
 
-/* ---- how large it becomes ---- */
+/* ---- size with repeats expanded ---- */
 
 struct size {
     uint64_t n_insts;

@@ -160,7 +160,7 @@ static void draw_tall(const struct sf_chart *c, uint32_t n_columns, struct sf_bu
     sf_buf_add_u8(out, '\n');
 }
 
-/* ---- several ---- */
+/* ---- several series ---- */
 
 static void chart_draw_line(const struct sf_chart *c, const struct sf_chart_series *s, size_t label,
                             uint32_t n_columns, double low, double high, struct sf_buf *out)

@@ -126,7 +126,7 @@ static void flame_svg_add_amounts(const struct page *p, uint32_t place)
     }
 }
 
-/* ---- what changed ---- */
+/* ---- colours of a comparison ---- */
 
 static struct sf_diff_change change_of(const struct page *p, uint32_t place)
 {

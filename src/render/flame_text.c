@@ -35,7 +35,7 @@ static double flame_text_share_of(const struct drawing *d, int64_t v)
     return base > 0 ? (double)v / base : 0;
 }
 
-/* ---- what is marked ---- */
+/* ---- HOT PATH marks ---- */
 
 static bool is_marked(const struct drawing *d, uint32_t place)
 {
@@ -223,7 +223,7 @@ static void flame_text_draw(struct drawing *d, struct sf_buf *out, struct sf_fla
     }
 }
 
-/* ---- where the marked functions are ---- */
+/* ---- source lines of the marked functions ---- */
 
 /* The line of a function with the largest self value; NULL: unknown. */
 static const struct sf_frame *flame_text_line_of(const struct drawing *d, sf_str function,

@@ -6,7 +6,7 @@
 #include "base/heap.h"
 #include "base/time_unit.h"
 
-/* ---- its address ---- */
+/* ---- the URL ---- */
 
 static bool takes_seconds(const struct sf_scrape_target_spec *s, sf_str url)
 {

@@ -478,7 +478,7 @@ static void start_due(struct sf_scraper *s, int64_t now_ns)
     s->next_start = n ? (s->next_start + 1) % n : 0;
 }
 
-/* ---- a step ---- */
+/* ---- one step of the thread ---- */
 
 static void take_next_jobs(struct sf_scraper *s)
 {
@@ -516,7 +516,7 @@ void sf_scraper_run(struct sf_scraper *s, const struct sf_scraper_ways *ways)
     s->ways = NULL;
 }
 
-/* ---- looking ---- */
+/* ---- reading the state ---- */
 
 void sf_scraper_visit(struct sf_scraper *s,
                       void (*see)(void *arg, const struct sf_scrape_target *t),

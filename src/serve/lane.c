@@ -295,7 +295,7 @@ enum sf_err sf_lane_give(struct sf_lane *l, struct sf_call *call, struct sf_call
     return err;
 }
 
-/* ---- taking ---- */
+/* ---- taking the next call ---- */
 
 static bool is_before(const struct party *a, const struct party *b)
 {

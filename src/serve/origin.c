@@ -4,7 +4,7 @@
 
 #include "serve/cors.h"
 
-/* ---- the name we are called by ---- */
+/* ---- the Host header ---- */
 
 static bool has_only(sf_str s, const char *allowed)
 {
@@ -88,7 +88,7 @@ bool sf_origin_is_our_host(const struct sf_service *s, const struct sf_request *
     return is_listed(s, host);
 }
 
-/* ---- whose page it is ---- */
+/* ---- the page's origin ---- */
 
 /* The origin "https://web:80" belongs to the authority "web:80". The scheme is not compared: a
  * proxy in front of the server may use another. */

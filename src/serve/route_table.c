@@ -47,7 +47,7 @@
 #include "serve/tempo/tags.h"
 #include "serve/tempo/traces.h"
 
-/* ---- queries that look like one about a single thing ---- */
+/* ---- POINT queries that read much data ---- */
 
 /* Some clients send "{}" for no filter. */
 static bool route_table_has_filter(const struct sf_call *call)

@@ -53,7 +53,7 @@ int sf_router_http_of_grpc(int grpc_status)
     }
 }
 
-/* ---- which route ---- */
+/* ---- matching routes ---- */
 
 static bool path_matches(const char *pattern, sf_str path, sf_str *out_arg)
 {
@@ -127,7 +127,7 @@ static const char *nearest_path(sf_str path)
     return best;
 }
 
-/* ---- refusing ---- */
+/* ---- refusals ---- */
 
 static enum sf_error_form form_of(const struct sf_request *r, bool is_otlp)
 {
@@ -226,7 +226,7 @@ static sf_str router_host_of(const char *peer)
     return len ? sf_str_part(text, 0, len - 1) : text;
 }
 
-/* ---- the queries, in order ---- */
+/* ---- checks, in this order ---- */
 
 static bool admit_path(struct sf_call *call)
 {

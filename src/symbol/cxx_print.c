@@ -548,7 +548,7 @@ static void print_expression(struct printer *p, const struct sf_cxx_node *node)
     }
 }
 
-/* ---- every kind ---- */
+/* ---- all kinds of nodes ---- */
 
 static void cxx_print_numbered(struct printer *p, const char *before, uint32_t number)
 {

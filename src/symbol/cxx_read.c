@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* ---- the parts everything is made of ---- */
+/* ---- basic elements ---- */
 
 bool sf_cxx_read_eat2(struct sf_cxx *x, const char *two)
 {

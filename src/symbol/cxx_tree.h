@@ -154,6 +154,6 @@ uint16_t sf_cxx_expr(struct sf_cxx *x);
 uint16_t sf_cxx_expr_literal(struct sf_cxx *x);
 uint16_t sf_cxx_expr_operator(struct sf_cxx *x);
 
-/* ---- the two ends ---- */
+/* ---- reader and printer ---- */
 uint16_t sf_cxx_read(struct sf_cxx *x, sf_str mangled); /* the root; 0: not a mangled name */
 bool sf_cxx_print(const struct sf_cxx *x, uint16_t root, struct sf_buf *out);

@@ -332,7 +332,7 @@ static void find_in_unit(struct sf_debug_info *i, uint32_t unit, const struct ba
     debug_info_leave(i);
 }
 
-/* ---- all of them ---- */
+/* ---- all addresses of a query ---- */
 
 static bool batch_new(struct batch *b, uint32_t n)
 {

@@ -133,7 +133,7 @@ bool sf_name_cache_module_get(const struct sf_name_module *m, const struct sf_na
     return true;
 }
 
-/* ---- all of them ---- */
+/* ---- the cache of all files ---- */
 
 static uint64_t name_cache_key_of(uint32_t owner, const struct sf_symbol_id *id)
 {

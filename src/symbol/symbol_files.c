@@ -77,7 +77,7 @@ bool sf_symbol_files_has(const struct sf_symbol_files *s, uint32_t tenant,
     return sf_dir_exists(s->dir, name);
 }
 
-/* ---- what is in a file ---- */
+/* ---- inspecting a file ---- */
 
 static void symbol_files_note_unread(const struct sf_elf_section *s, uint64_t *inflated,
                                      struct sf_symbol_info *out)
@@ -250,7 +250,7 @@ bool sf_symbol_files_shared_id(const char *path, struct sf_symbol_id *out)
     return is_there;
 }
 
-/* ---- which there are ---- */
+/* ---- listing ---- */
 
 struct listing {
     struct sf_symbol_files *files;
@@ -401,7 +401,7 @@ void sf_symbol_files_trim(struct sf_symbol_files *s)
     sf_heap_free(l.list);
 }
 
-/* ---- which the servers do not have ---- */
+/* ---- notes about files that no server has ---- */
 
 static void absent_name(const struct sf_symbol_files *s, const struct sf_symbol_id *id,
                         char out[SF_SYMBOL_NAME_CAP])

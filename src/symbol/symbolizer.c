@@ -34,7 +34,7 @@ struct sf_symbolizer {
     struct sf_symbolizer_stats stats;
 };
 
-/* ---- which file ---- */
+/* ---- finding the file ---- */
 
 static bool symbolizer_has_any(const struct sf_symbol_files *files, uint32_t owner,
                                const struct sf_symbol_id *id)
@@ -66,7 +66,7 @@ static bool find_owner(const struct sf_symbolizer *s, const uint32_t *tenants, s
     return true;
 }
 
-/* ---- looking up in files that are here: the thread `symbols` ---- */
+/* ---- reading local files: the thread `symbols` ---- */
 
 struct reading {
     struct sf_symbolizer *s;
@@ -205,7 +205,7 @@ static void symbolizer_read_on(void *arg)
     sf_heap_free(offs);
 }
 
-/* ---- getting files: the thread `debuginfod` ---- */
+/* ---- downloads: the thread `debuginfod` ---- */
 
 /* Also downloads the program if the debug file has no code offsets, or there is none: the program
  * may not be stripped, or its unwind tables at least separate functions. */
@@ -273,7 +273,7 @@ static void fetch_on(void *arg)
     sf_mutex_unlock(&s->lock);
 }
 
-/* ---- what a query asks ---- */
+/* ---- queries ---- */
 
 struct asked { /* one build id of a query, with its items in the list */
     struct sf_symbol_id id;

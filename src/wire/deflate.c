@@ -95,7 +95,7 @@ enum sf_err sf_deflate_zstd(struct sf_deflate *z, int level, bool has_checksum, 
     return SF_OK;
 }
 
-/* ---- piece by piece ---- */
+/* ---- streaming ---- */
 
 struct sf_deflate_stream {
     z_stream z;

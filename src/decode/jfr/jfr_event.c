@@ -78,7 +78,7 @@ struct event { /* at hand */
     const struct sf_jfr_context *context; /* or NULL */
 };
 
-/* --- what all events have --- */
+/* --- common fields of events --- */
 
 enum state { OTHER, DEFAULT, RUNNABLE, SLEEPING };
 

@@ -85,7 +85,7 @@ struct sf_otlp_reader {
     struct sf_otlp_sample sample;
 };
 
-/* --- which version: otlp_profile_version.c --- */
+/* --- version detection: otlp_profile_version.c --- */
 
 /* INPUT: no readable version. `name` may be "1.9" and similar; empty: detect by content. */
 enum sf_err sf_otlp_profile_version_find(struct sf_otlp_reader *r, sf_str name);

@@ -155,7 +155,7 @@ static void try_sample(struct sf_otlp_reader *r, struct sf_pb pb, struct trial *
     t->n_wrong += !is_good || shape == SHAPE_BAD || shape != t->shape;
 }
 
-/* --- what the messages look like --- */
+/* --- evidence in the messages --- */
 
 static bool otlp_profile_version_has_field(struct sf_pb pb, uint32_t tag)
 {

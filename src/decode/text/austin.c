@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "decode/text/austin.h"
 
-/* --- what both forms share --- */
+/* --- shared by text and binary form --- */
 
 void sf_austin_init(struct sf_austin *a, struct sf_profile_build *b)
 {

@@ -262,7 +262,7 @@ bool sf_alert_calls_rules(struct sf_call *call, struct sf_worker *worker)
     return out->err ? sf_call_fail(call, out->err, NULL) : true;
 }
 
-/* ---- what would have fired ---- */
+/* ---- trial of a rule on past data ---- */
 
 struct trial {
     const struct sf_alert_rule *rule;

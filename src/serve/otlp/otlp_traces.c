@@ -105,7 +105,7 @@ static void count_refused(struct sf_call *call, uint64_t n_spans)
     sf_counters_tenant(call->service->counters, call->tenant, &tenant);
 }
 
-/* ---- the way through ---- */
+/* ---- from body to batch ---- */
 
 static enum sf_err otlp_traces_find_tenant(struct sf_call *call, struct sf_store *store,
                                            uint32_t *out, struct sf_why *why)

@@ -412,7 +412,7 @@ bool sf_control_capture_wait(struct sf_control *c, uint64_t id, struct sf_call *
     return park(c, &p);
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 enum sf_err sf_control_open(struct sf_dir *dir, struct sf_service *service, struct sf_control **out,
                             char notice[240], struct sf_why *why)

@@ -136,7 +136,7 @@ static enum sf_err deploy_book_own(struct sf_deploy *d, struct sf_why *why)
     return SF_OK;
 }
 
-/* ---- one too many ---- */
+/* ---- eviction ---- */
 
 static size_t deploy_book_count_of(const struct sf_deploy_book *b, sf_str tenant)
 {

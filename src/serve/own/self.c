@@ -147,7 +147,7 @@ static void memory(struct sf_service *s, const struct sf_store_state *state,
     sf_exposition_f64(e, NULL, 0, (double)sf_clock_cpu_ns() / 1e9);
 }
 
-/* ---- what the store counts ---- */
+/* ---- counters of the store ---- */
 
 struct figures {
     struct sf_exposition *e;

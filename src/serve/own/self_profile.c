@@ -30,7 +30,7 @@ void sf_self_profile_done(struct sf_self_profile *p)
     sf_mutex_done(&p->mutex);
 }
 
-/* ---- on its thread ---- */
+/* ---- on the profiling thread ---- */
 
 /* CANCELLED: the client has disconnected. */
 static enum sf_err wait_until(const struct sf_call *call, int64_t until_ns, struct sf_why *why)

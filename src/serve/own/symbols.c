@@ -45,7 +45,7 @@ static void symbols_write_file(struct sf_json_writer *w, const struct sf_symbol_
         sf_json_write_key_str(w, SF_STR("note"), sf_str_from(info->note));
 }
 
-/* ---- taking one ---- */
+/* ---- upload ---- */
 
 static enum sf_err copy_body(struct sf_call *call, struct sf_worker *worker,
                              struct sf_symbol_writer *w, struct sf_why *why)
@@ -133,7 +133,7 @@ bool sf_symbols_delete(struct sf_call *call, __attribute__((unused)) struct sf_w
     return true;
 }
 
-/* ---- which there are ---- */
+/* ---- list ---- */
 
 static void symbols_write_list(struct sf_json_writer *w, const struct sf_symbol_info *list,
                                uint32_t n)

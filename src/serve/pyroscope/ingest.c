@@ -149,7 +149,7 @@ int64_t sf_ingest_time(sf_str text, int64_t now_ns)
     return v < INT64_MAX / SF_NS_PER_S ? (int64_t)v * SF_NS_PER_S : now_ns;
 }
 
-/* ---- what was asked ---- */
+/* ---- parameters of the request ---- */
 
 struct asked {
     struct sf_app_name app;

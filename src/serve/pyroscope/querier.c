@@ -204,7 +204,7 @@ static enum sf_err answer_series(struct sf_querier_work *x)
     return SF_OK;
 }
 
-/* ---- what there is ---- */
+/* ---- statistics ---- */
 
 /* Answers whether there are profiles and of which times: those of the largest profile in the first
  * and in the last minute with data. Profiles of single requests have no points, but count as

@@ -198,7 +198,7 @@ static const struct {
 };
 enum { FRAME_LISTS = sizeof(frame_lists) / sizeof(frame_lists[0]) };
 
-/* ---- values, however they were written ---- */
+/* ---- values, from protobuf or JSON ---- */
 
 static enum sf_err querier_ask_too_many(const char *what, struct sf_why *why)
 {

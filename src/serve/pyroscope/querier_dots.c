@@ -130,7 +130,7 @@ enum sf_err sf_querier_dots_find(struct sf_querier_work *x, struct sf_querier_do
     return err;
 }
 
-/* ---- whose profile it is ---- */
+/* ---- labels of single profiles ---- */
 
 static int querier_dots_by_id(const void *a, const void *b)
 {
@@ -229,7 +229,7 @@ void sf_querier_dots_write(struct sf_message *m, const struct sf_querier_dot *d,
     sf_message_end(m, mark);
 }
 
-/* ---- steps ---- */
+/* ---- the largest dot of each step ---- */
 
 static bool is_same_set(const struct sf_label_sets *a, uint32_t i, const struct sf_label_sets *b,
                         uint32_t k)

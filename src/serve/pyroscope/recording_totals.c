@@ -148,7 +148,7 @@ static enum sf_err recording_totals_add_series(struct sf_recording_totals *t,
     return SF_OK;
 }
 
-/* ---- passes ---- */
+/* ---- results of a pass ---- */
 
 static enum sf_err recording_totals_find_or_add(struct sf_recording_totals *t,
                                                 struct sf_recording_total *total,
@@ -222,7 +222,7 @@ enum sf_err sf_recording_totals_apply(struct sf_recording_totals *t,
     return err;
 }
 
-/* ---- showing ---- */
+/* ---- /metrics ---- */
 
 enum { MAX_LABELS = SF_RULE_GROUPS + SF_RULE_LABELS + 2 };
 

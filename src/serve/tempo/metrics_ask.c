@@ -14,7 +14,7 @@ void sf_metrics_ask_done(struct sf_metrics_params *a)
     sf_buf_done(&a->query);
 }
 
-/* ---- what both forms share ---- */
+/* ---- shared by parameters and messages ---- */
 
 struct times {
     int64_t from_ns, to_ns, step_ns, since_ns; /* from_ns, to_ns: -1 if not given */

@@ -15,7 +15,7 @@ void sf_search_ask_done(struct sf_search_ask *a)
     sf_buf_done(&a->query);
 }
 
-/* ---- what both forms share ---- */
+/* ---- shared by parameters and messages ---- */
 
 static enum sf_err check_counts(struct sf_search_ask *a, struct sf_why *why)
 {

@@ -19,7 +19,7 @@ static bool is_v2(enum sf_tags_form form)
     return form == SF_TAGS_NAMES_V2 || form == SF_TAGS_VALUES_V2;
 }
 
-/* ---- what both forms share ---- */
+/* ---- shared by parameters and messages ---- */
 
 static enum sf_err settle_scope(sf_str word, enum sf_attr_scope *out, struct sf_why *why)
 {
