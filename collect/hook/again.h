@@ -19,7 +19,7 @@
 
 struct sf_again {
     uint64_t n_ended; /* calls of this thread that the sampler has interrupted */
-    int64_t end_ns;   /* when the call times out; 0: never, or nobody needs it */
+    int64_t end_ns;   /* when the call times out; 0: never, or not needed */
     int saved;        /* errno to restore when the call succeeds */
 };
 

@@ -25,7 +25,7 @@ enum sf_walk_end {
     SF_WALK_COMPLETE, /* reached the outermost function */
     SF_WALK_FULL,     /* more frames than requested */
     SF_WALK_UNKNOWN,  /* code without tables or frame pointers */
-    SF_WALK_OUTSIDE   /* the frame lies outside the view */
+    SF_WALK_OUTSIDE   /* the frame is outside of the given stack */
 };
 
 /* Finds at most `max` addresses, the innermost first; returns their number. Callers' addresses are

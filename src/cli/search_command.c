@@ -288,7 +288,7 @@ static const char *search_command_read_times(const struct flags *f, struct sf_se
     const char *fault = sf_time_range_read(&f->range, sf_clock_wall_ns(), &from_ns, &until_ns);
     if (fault)
         return fault;
-    /* The server takes whole seconds: a range never loses what lies at its ends. */
+    /* The server takes whole seconds, so the range is rounded outwards. */
     ask->from_s = from_ns / SF_NS_PER_S;
     ask->to_s = until_ns / SF_NS_PER_S + 1;
     return NULL;

@@ -35,7 +35,7 @@ struct sf_quota {
     uint64_t version; /* incremented with each set of rules */
     struct tenant *list;
     uint32_t n, cap, n_named;
-    uint32_t n_services; /* number for all tenants */
+    uint32_t n_services; /* services of all tenants */
     struct sf_table at;
     struct tenant others; /* shared by tenants for which there was no space */
     int64_t swept_ns;     /* last search for idle ones, which is not done for every new name */

@@ -165,7 +165,7 @@ static void trace_slices_add_thread(struct slicer *s, uint32_t from, uint32_t to
         if (end > last)
             last = end;
     }
-    if (n_ends) /* begins are sorted already */
+    if (n_ends) /* `begins` is sorted already */
         qsort(ends, n_ends, sizeof(*ends), trace_slices_by_time);
     s->open.n = s->path.n = 0;
     s->last_ns = n_begins ? begins[0].ns : 0;

@@ -133,7 +133,8 @@ static void otlp_attrs_set_list(struct sf_otlp_request *rq, struct sf_pb *pb, st
 static void merge_any(struct sf_otlp_request *rq, struct sf_pb *pb, struct sf_value *val)
 {
     while (sf_pb_next(pb)) {
-        if (otlp_attrs_is_text(val->type)) /* a previous value is lost, or joined; both are rare */
+        if (otlp_attrs_is_text(
+                val->type)) /* a repeated value replaces or extends the previous one; rare */
             rq->rejects->n_unseen++;
         switch (pb->tag) {
         case SF_PB_TAG(1, SF_PB_LEN):

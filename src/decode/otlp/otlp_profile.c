@@ -116,7 +116,7 @@ static enum sf_err decode_json(struct sf_profile_build *b, sf_str text)
         err = sf_otlp_profile_json_transcribe(b, &text, &body, &version);
         r = err || b->is_full ? NULL : otlp_profile_new_reader(b, body);
         if (!r)
-            break; /* full: finish() reports it */
+            break; /* full: finish() reports the error */
         r->is_json = true;
         r->version = version;
         err = otlp_profile_read_body(r);

@@ -19,7 +19,7 @@ struct profile_read {
     struct sf_profile_ids ids;    /* common to all samples */
     struct sf_profile_list paths; /* 1.4 to 1.7: indexes of locations; samples are ranges of it */
     uint32_t whats[SF_LIMIT_SAMPLE_TYPES];
-    int64_t factor; /* value of one count of the only sample type */
+    int64_t factor; /* multiplies the values, if there is one sample type */
     bool is_wait;   /* timestamps are the ends of intervals */
     bool is_check;  /* first pass: only checks */
     const char *bad;

@@ -298,7 +298,7 @@ static enum sf_otlp_version try_samples(struct sf_otlp_reader *r, struct evidenc
 {
     r->layout = &sf_otlp_layouts[SF_OTLP_1_10];
     if (!sf_otlp_profile_tables_read(r, sf_pb_init(r->body), true))
-        return SF_OTLP_1_10; /* full: finish() reports it */
+        return SF_OTLP_1_10; /* full: finish() reports the error */
     e->trials[0].l = &sf_otlp_layouts[SF_OTLP_1_10];
     e->trials[1].l = &sf_otlp_layouts[SF_OTLP_1_9];
     walk_profiles(r, e, true);

@@ -401,7 +401,7 @@ static enum sf_err run_windows(struct sf_call *call, struct sf_worker *worker, s
             continue;
         }
         counted = worker->arena;
-        /* The first step of a range lies before it and ends at its beginning. */
+        /* The first step of the result ends at the beginning of the range. */
         for (uint32_t i = 0; !err && at_ns <= end_ns && at_ns <= t->to_ns; i++) {
             struct sf_alert_value *values;
             size_t n;

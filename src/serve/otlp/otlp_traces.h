@@ -1,7 +1,7 @@
 /* otlp_traces.h - OTLP trace exports: HTTP (protobuf, JSON) and gRPC.
  *
- * On an ingest thread: the body becomes a batch, the store takes it, and the answer goes out when
- * the log says it is durable. Nothing waits for the disk here. */
+ * An ingest thread converts the body to a batch and gives it to the store; the answer is sent when
+ * the batch is durable in the log. The thread does not wait for the disk. */
 #pragma once
 #include "serve/call.h"
 
