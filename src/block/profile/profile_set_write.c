@@ -4,6 +4,7 @@
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/num.h"
+#include "base/radix.h"
 #include "block/profile/profile_block_writer.h"
 #include "block/profile/profile_set.h"
 
@@ -37,21 +38,6 @@ static int profile_set_write_by_series(const void *a, const void *b)
 static int compare_u32(uint32_t x, uint32_t y)
 {
     return x < y ? -1 : x > y;
-}
-
-/* Rows are sorted by series and time, so comparing rows also compares the slots of two entries. */
-static int profile_set_write_by_place(const void *a, const void *b, void *work)
-{
-    const struct work *w = work;
-    const struct sf_profile_entry *x = &w->s->entries[*(const uint32_t *)a],
-                                  *y = &w->s->entries[*(const uint32_t *)b];
-    uint32_t row_x = w->to[x->row], row_y = w->to[y->row];
-    const struct sf_profile_row *r = w->rows;
-    if (row_x != row_y &&
-        (r[row_x].series != r[row_y].series ||
-         sf_profile_slot(r[row_x].index_ns) != sf_profile_slot(r[row_y].index_ns)))
-        return compare_u32(row_x, row_y);
-    return x->node != y->node ? compare_u32(x->node, y->node) : compare_u32(row_x, row_y);
 }
 
 static int profile_set_write_by_thread(const void *a, const void *b, void *work)
@@ -102,26 +88,118 @@ static bool profile_set_write_order_rows(struct work *w, int64_t from_ns, int64_
     return true;
 }
 
+/* Places of entries or details that are to be put in order: by the last number first. */
+struct sorting {
+    uint64_t *list, *space; /* the number at hand, then the place */
+    size_t n;
+};
+
+static void sorting_done(struct sorting *x)
+{
+    sf_heap_free(x->list);
+    sf_heap_free(x->space);
+}
+
+static bool sorting_init(struct sorting *x, uint32_t n)
+{
+    x->list = sf_heap_new_n((size_t)n + 1, sizeof(*x->list));
+    x->space = sf_heap_new_n((size_t)n + 1, sizeof(*x->space));
+    return x->list && x->space;
+}
+
+static void sorting_key(uint64_t *entry, uint32_t key)
+{
+    *entry = (uint64_t)key << 32 | (uint32_t)*entry;
+}
+
+/* By slot, node and row. Rows are in the order of series and time: a slot is told by its first. */
+static bool order_entries(struct work *w)
+{
+    const struct sf_profile_entry *e = w->s->entries;
+    uint32_t *slots = sf_heap_new_n((size_t)w->t.n_rows + 1, sizeof(*slots));
+    struct sorting x = {0};
+    bool is_ok = sorting_init(&x, w->s->n_entries) && slots;
+    for (uint32_t row = 0, end; is_ok && row < w->t.n_rows; row = end) {
+        end = sf_profile_set_write_slot_end(w->rows, w->t.n_rows, row);
+        for (uint32_t i = row; i < end; i++)
+            slots[i] = row;
+    }
+    for (uint32_t i = 0; is_ok && i < w->s->n_entries; i++) {
+        if (w->to[e[i].row] != SF_NONE)
+            x.list[x.n++] = (uint64_t)w->to[e[i].row] << 32 | i;
+    }
+    if (is_ok) {
+        sf_radix_sort(x.list, x.space, x.n);
+        for (size_t i = 0; i < x.n; i++)
+            sorting_key(&x.list[i], e[(uint32_t)x.list[i]].node);
+        sf_radix_sort(x.list, x.space, x.n);
+        for (size_t i = 0; i < x.n; i++)
+            sorting_key(&x.list[i], slots[w->to[e[(uint32_t)x.list[i]].row]]);
+        sf_radix_sort(x.list, x.space, x.n);
+        for (size_t i = 0; i < x.n; i++)
+            w->entries[i] = (uint32_t)x.list[i];
+        w->n_entries = (uint32_t)x.n;
+    }
+    sorting_done(&x);
+    sf_heap_free(slots);
+    return is_ok;
+}
+
+/* The numbers that details are sorted by, each in 32 bits, the last one first. Of span ids, which
+ * are nearly random, and of nodes the rest is compared. */
+enum detail_key { KEY_SPAN, KEY_START, KEY_START_HIGH, KEY_THREAD, KEY_THREAD_HIGH, KEY_PROCESS };
+
+static uint32_t detail_key(const struct sf_profile_detail *d, enum detail_key key)
+{
+    uint64_t start = (uint64_t)d->start_ns ^ (uint64_t)1 << 63; /* in order, though signed */
+    switch (key) {
+    case KEY_SPAN: return (uint32_t)(d->span_id >> 32);
+    case KEY_START: return (uint32_t)start;
+    case KEY_START_HIGH: return (uint32_t)(start >> 32);
+    case KEY_THREAD: return (uint32_t)d->thread;
+    case KEY_THREAD_HIGH: return (uint32_t)(d->thread >> 32);
+    default: return d->process + 1; /* none, which is SF_NONE, comes first */
+    }
+}
+
+static bool is_order_open(const struct sf_profile_detail *a, const struct sf_profile_detail *b)
+{
+    return a->process == b->process && a->thread == b->thread && a->start_ns == b->start_ns &&
+           a->span_id >> 32 == b->span_id >> 32;
+}
+
+static bool order_details(struct work *w)
+{
+    const struct sf_profile_detail *d = w->s->details;
+    struct sorting x = {0};
+    bool is_ok = sorting_init(&x, w->s->n_details);
+    for (uint32_t i = 0; is_ok && i < w->s->n_details; i++) {
+        if (w->to[d[i].series] != SF_NONE)
+            x.list[x.n++] = i;
+    }
+    for (int key = KEY_SPAN; is_ok && key <= KEY_PROCESS; key++) {
+        for (size_t i = 0; i < x.n; i++)
+            sorting_key(&x.list[i], detail_key(&d[(uint32_t)x.list[i]], (enum detail_key)key));
+        sf_radix_sort(x.list, x.space, x.n);
+    }
+    for (size_t i = 0, end; is_ok && i < x.n; i = end) {
+        w->details[i] = (uint32_t)x.list[i];
+        for (end = i + 1; end < x.n && is_order_open(&d[w->details[i]], &d[(uint32_t)x.list[end]]);
+             end++)
+            w->details[end] = (uint32_t)x.list[end];
+        if (end - i > 1)
+            qsort_r(w->details + i, end - i, sizeof(*w->details), profile_set_write_by_thread, w);
+    }
+    w->n_details = (uint32_t)x.n;
+    sorting_done(&x);
+    return is_ok;
+}
+
 static bool order_samples(struct work *w)
 {
-    const struct sf_profile_set *s = w->s;
-    w->entries = sf_heap_new_n((size_t)s->n_entries + 1, sizeof(*w->entries));
-    w->details = sf_heap_new_n((size_t)s->n_details + 1, sizeof(*w->details));
-    if (!w->entries || !w->details)
-        return false;
-    for (uint32_t i = 0; i < s->n_entries; i++) {
-        if (w->to[s->entries[i].row] != SF_NONE)
-            w->entries[w->n_entries++] = i;
-    }
-    for (uint32_t i = 0; i < s->n_details; i++) {
-        if (w->to[s->details[i].series] != SF_NONE)
-            w->details[w->n_details++] = i;
-    }
-    if (w->n_entries)
-        qsort_r(w->entries, w->n_entries, sizeof(*w->entries), profile_set_write_by_place, w);
-    if (w->n_details)
-        qsort_r(w->details, w->n_details, sizeof(*w->details), profile_set_write_by_thread, w);
-    return true;
+    w->entries = sf_heap_new_n((size_t)w->s->n_entries + 1, sizeof(*w->entries));
+    w->details = sf_heap_new_n((size_t)w->s->n_details + 1, sizeof(*w->details));
+    return w->entries && w->details && order_entries(w) && order_details(w);
 }
 
 /* Adds up equal pairs (in a rollup: equal nodes) of sorted entries in place. */
