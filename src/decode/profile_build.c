@@ -619,6 +619,9 @@ enum sf_err sf_profile_build_finish(struct sf_profile_build *b, struct sf_profil
         .n_samples = b->samples.n,
         .drops = b->drops,
         .is_estimate = b->is_estimate,
+        .is_all_seen = b->is_all_seen,
+        .unseen = b->unseen.items,
+        .n_unseen = b->unseen.n,
     };
     return SF_OK;
 }

@@ -60,6 +60,8 @@ struct sf_profile_build {
     uint32_t *cut, *turned;      /* buffers for a stack that is too deep or in reverse order */
     struct sf_profile_drops drops;
     bool is_estimate; /* the file says so */
+    bool is_all_seen; /* see struct sf_profile_batch */
+    struct sf_profile_list unseen;
 };
 
 struct sf_json_shape; /* json/json_shape.h */

@@ -18,6 +18,8 @@
 #include "base/heap.h"
 #include "base/limits.h"
 #include "base/num.h"
+#include "decode/profile_sent.h"
+#include "intake/intake_profiles.h"
 #include "intake/redact.h"
 #include "model/batch_codec.h"
 #include "model/profile_codec.h"
@@ -210,6 +212,14 @@ enum sf_err sf_intake_log(struct sf_intake_tools *tools, const struct sf_logged 
     if (w.has_own_tools)
         sf_intake_tools_free(w.tools);
     return err;
+}
+
+void sf_intake_log_body(const struct sf_logged *log, uint64_t dup_hash, struct sf_batch *b)
+{
+    struct sf_intake_request request = {.tenant = log->tenant, .recv_ns = log->recv_ns};
+    struct work w = {.request = &request, .dup_hash = dup_hash};
+    set_log(&w, b, log->kind, SF_LOG_PLAIN, b->body.len, NULL, dup_hash);
+    b->log.body = sf_buf_bytes(&b->body);
 }
 
 /* Encodes the batch in normalised form, compressed, for the log. LIMIT: longer than a record. */
@@ -502,14 +512,46 @@ static enum sf_err intake_replay_profiles(struct sf_batch *b, struct sf_why *why
     return err;
 }
 
+/* The bytes as they were received; what is decoded points into `body`, or into `plain` when they
+ * were compressed. */
+static enum sf_err intake_replay_sent(const struct sf_logged *rec, struct sf_batch *b,
+                                      struct sf_why *why)
+{
+    struct sf_profile_batch *profiles = sf_arena_new(&b->arena, sizeof(*profiles));
+    struct sf_inflate *inflate = sf_inflate_new();
+    struct sf_profile_hint hint;
+    sf_str bytes, plain;
+    enum sf_err err = SF_OK;
+    SF_ASSERT(profiles);
+    sf_buf_add(&b->body, rec->body.p, rec->body.len);
+    if (!inflate || !sf_buf_ok(&b->body))
+        err = sf_no_memory(why, "a request");
+    if (!err)
+        err = sf_profile_sent_decode(sf_buf_bytes(&b->body), &b->arena, &hint, &bytes, why);
+    if (!err)
+        err = sf_profile_format_unwrap(inflate, bytes, SF_LIMIT_INFLATED_LEN, &b->plain, &plain,
+                                       why);
+    if (!err)
+        err = sf_profile_format_decode(plain, &hint, &b->arena, profiles, why);
+    if (!err) {
+        b->profiles = profiles;
+        err = sf_intake_profiles_again(b, rec->recv_ns, why);
+    }
+    sf_inflate_free(inflate);
+    return err;
+}
+
 static enum sf_err replay_rows(const struct sf_logged *rec, const struct sf_otlp_limits *limits,
                                struct sf_batch *b, struct sf_why *why)
 {
     struct sf_otlp_rejects rejects = {0};
     struct sf_span_batch *spans = sf_arena_new(&b->arena, sizeof(*spans));
-    enum sf_err err = own_body(rec, b, why);
+    enum sf_err err = SF_OK;
 
     SF_ASSERT(spans);
+    if (rec->kind == SF_LOG_PROFILE_SENT)
+        return intake_replay_sent(rec, b, why);
+    err = own_body(rec, b, why);
     if (err)
         return err;
     switch (rec->kind) {
@@ -547,7 +589,8 @@ enum sf_err sf_intake_replay(const struct sf_logged *rec, struct sf_batch **out,
         /* Only accepted requests are logged: a malformed one was damaged since. */
         return err == SF_ERR_INPUT ? SF_ERR_CORRUPT : err;
     }
-    if (!dup_hash && rec->kind != SF_LOG_BATCH && rec->kind != SF_LOG_PROFILES)
+    if (!dup_hash && rec->kind != SF_LOG_BATCH && rec->kind != SF_LOG_PROFILES &&
+        rec->kind != SF_LOG_PROFILE_SENT)
         dup_hash = hash_request(rec->tenant, rec->kind, rec->encoding, rec->body);
     b->dup_hash = dup_hash;
     b->log = (struct sf_logged){.kind = rec->kind,

@@ -1,3 +1,8 @@
+/* intake_profiles.c - completes decoded profiles for the store and chooses what the log keeps.
+ *
+ * Redaction first, then labels and times, then detail rows that are shed under load. If none of
+ * these changed anything and all text of the upload was scanned, the log gets the bytes as
+ * received; otherwise the normalised form, cut in halves until each fits in a record. */
 #include "intake/intake_profiles.h"
 
 #include <string.h>
@@ -6,6 +11,7 @@
 #include "base/limits.h"
 #include "base/num.h"
 #include "base/time_unit.h"
+#include "decode/profile_sent.h"
 #include "intake/intake.h"
 #include "intake/quota.h"
 #include "intake/redact.h"
@@ -193,6 +199,108 @@ static enum sf_err log_pieces(const struct sf_intake_profiles *how, struct sf_ba
     return err ? err : log_pieces(how, b, dup_hash, why);
 }
 
+/* A member of gzip may have a name and a comment: plain bytes, or one member without either. */
+static bool intake_profiles_is_bare(sf_str bytes)
+{
+    const char *at = bytes.p, *end = bytes.p + bytes.len;
+    if (sf_str_starts(bytes, SF_STR("\x28\xb5\x2f\xfd")))
+        return false; /* zstd has frames that are skipped */
+    if (!sf_str_starts(bytes, SF_STR("\x1f\x8b")))
+        return true;
+    if (bytes.len < 4 || bytes.p[3])
+        return false;
+    while ((at = memchr(at + 1, 0x1f, (size_t)(end - at - 1)))) {
+        if (end - at > 2 && at[1] == '\x8b' && at[2] == '\x08')
+            return false;
+    }
+    return true;
+}
+
+/* Was nothing refused, cut or changed on the way from the bytes to `p`, other than what decoding
+ * them again does? */
+static bool is_as_sent(const struct sf_intake_profiles *how, const struct sf_profile_batch *p,
+                       const struct sf_intake_profiles_result *r)
+{
+    const struct sf_profile_drops *d = &p->drops;
+    return how->hint && p->is_all_seen && how->bytes.len <= SF_LIMIT_LOGGED_BODY_LEN &&
+           intake_profiles_is_bare(how->bytes) && sf_profile_sent_can(how->hint) &&
+           !r->n_redacted && !r->n_folded && !r->n_cut_labels && !r->shed.n_baseline &&
+           !r->shed.n_other && !d->n_samples && !d->n_frames && !d->n_parts && !d->n_labels &&
+           !d->n_cut_stacks && !d->n_cut_names;
+}
+
+/* Text that would be logged with the bytes and is not in the batch: with a secret in it, `*out` is
+ * false. */
+static enum sf_err check_unseen(const struct sf_intake_profiles *how, struct sf_arena *req,
+                                const struct sf_profile_batch *p, bool *out, struct sf_why *why)
+{
+    const struct sf_profile_hint *h = how->hint;
+    const struct sf_label own[] = {{SF_STR("service"), h->service},
+                                   {SF_STR("spy"), h->spy},
+                                   {SF_STR("session"), h->session_id},
+                                   {SF_STR("peer"), h->peer}};
+    size_t n_own = sizeof(own) / sizeof(own[0]);
+    size_t n = n_own + h->n_labels + p->n_unseen;
+    struct sf_attr *list = sf_arena_new_n(req, n, sizeof(*list));
+    uint64_t n_found = 0;
+    enum sf_err err;
+    if (!list)
+        return full(why);
+    for (size_t i = 0; i < n; i++) {
+        const struct sf_label *l = i < n_own                 ? &own[i]
+                                   : i < n_own + h->n_labels ? &h->labels[i - n_own]
+                                                             : &p->unseen[i - n_own - h->n_labels];
+        list[i] = (struct sf_attr){l->key, {.type = SF_VALUE_STR, .str = l->val}};
+    }
+    err = sf_redact_profile_rest(how->redactor, (struct sf_attrs){list, (uint32_t)n}, req, &n_found,
+                                 why);
+    *out = n_found == 0;
+    return err;
+}
+
+static enum sf_err log_sent(const struct sf_intake_profiles *how, struct sf_batch *b,
+                            struct sf_why *why)
+{
+    struct sf_logged log = {
+        .kind = SF_LOG_PROFILE_SENT, .tenant = how->tenant, .recv_ns = how->recv_ns};
+    sf_buf_reset(&b->body);
+    sf_buf_reserve(&b->body, how->bytes.len + 1024);
+    sf_profile_sent_encode(how->hint, how->bytes, &b->body);
+    if (!sf_buf_ok(&b->body))
+        return sf_fail(why, b->body.err, "intake: no memory to write a profile");
+    sf_intake_log_body(&log, how->dup_hash, b);
+    return SF_OK;
+}
+
+static enum sf_err log_profile(const struct sf_intake_profiles *how, struct sf_batch *b,
+                               const struct sf_intake_profiles_result *r, struct sf_why *why)
+{
+    bool is_clean = is_as_sent(how, b->profiles, r);
+    enum sf_err err = SF_OK;
+    if (is_clean && how->redactor)
+        err = check_unseen(how, &b->arena, b->profiles, &is_clean, why);
+    if (err)
+        return err;
+    return is_clean ? log_sent(how, b, why) : log_pieces(how, b, how->dup_hash, why);
+}
+
+enum sf_err sf_intake_profiles_again(struct sf_batch *b, int64_t recv_ns, struct sf_why *why)
+{
+    struct sf_intake_profiles how = {.recv_ns = recv_ns};
+    struct sf_intake_profiles_result result = {0};
+    struct sf_profile_batch *p = sf_arena_new(&b->arena, sizeof(*p));
+    enum sf_err err = SF_OK;
+    if (!p)
+        return full(why);
+    *p = *b->profiles;
+    err = settle_series(&how, &b->arena, p, &result, why);
+    if (!err)
+        err = settle_samples(&how, &b->arena, p, &result, why);
+    if (!err)
+        b->profiles = p;
+    return err;
+}
+
 enum sf_err sf_intake_profiles(const struct sf_intake_profiles *how, struct sf_batch *b,
                                struct sf_intake_profiles_result *out, struct sf_why *why)
 {
@@ -217,7 +325,7 @@ enum sf_err sf_intake_profiles(const struct sf_intake_profiles *how, struct sf_b
     b->profiles = p;
     result.n_samples = p->n_samples;
     result.n_series = p->n_series;
-    err = log_pieces(how, b, how->dup_hash, why);
+    err = log_profile(how, b, &result, why);
     if (!err)
         *out = result;
     return err;

@@ -1,15 +1,17 @@
 /* intake_profiles.h - the last module that refuses, truncates, labels or redacts profiles.
  *
  * It completes a batch of decoded profiles for the store: function names, files and labels are
- * redacted, label sets limited, impossible times corrected, and the normalised form for the log is
- * written. Profiles are always logged in that form: most formats contain more than is stored
- * (environment variables, command lines), and none of that may reach the disk. */
+ * redacted, label sets limited, impossible times corrected, and the form for the log is chosen.
+ * That is the normalised form for most formats: they contain more than is stored (environment
+ * variables, command lines), and none of that may reach the disk. A pprof of which every text was
+ * scanned and in which nothing had to change is logged as it was received. */
 #pragma once
 #include "base/err.h"
 #include "intake/shed_detail.h"
 #include "model/batch.h"
 
 struct sf_intake_tools; /* intake/intake.h */
+struct sf_profile_hint; /* decode/profile_format.h */
 struct sf_redactor;     /* intake/redact.h */
 struct sf_series_cap;   /* intake/series_cap.h */
 struct sf_quota;        /* intake/quota.h */
@@ -24,6 +26,9 @@ struct sf_intake_profiles {
     int64_t recv_ns;
     uint64_t dup_hash; /* hash of the request; 0: never treated as a repeat */
     struct sf_shed_detail shed;
+    /* What the batch was decoded from, as received; NULL: it is not at hand. */
+    const struct sf_profile_hint *hint;
+    sf_str bytes;
 };
 
 struct sf_intake_profiles_result {
@@ -41,5 +46,7 @@ struct sf_intake_profiles_result {
  * tenant that has reached its limit of series: sf_series_cap_wait_s). */
 enum sf_err sf_intake_profiles(const struct sf_intake_profiles *how, struct sf_batch *b,
                                struct sf_intake_profiles_result *out, struct sf_why *why);
+/* The same of a batch that was decoded again from what the log kept as received. */
+enum sf_err sf_intake_profiles_again(struct sf_batch *b, int64_t recv_ns, struct sf_why *why);
 /* The hash by which a repeated request is recognised. */
 uint64_t sf_intake_profiles_hash(uint32_t tenant, sf_str parameters, sf_bytes body);

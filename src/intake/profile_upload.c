@@ -41,7 +41,9 @@ static enum sf_err profile_upload_decode(struct sf_profile_upload *u, struct sf_
                                      .tools = u->tools,
                                      .tenant = u->tenant,
                                      .recv_ns = u->recv_ns,
-                                     .dup_hash = u->first ? 0 : u->dup_hash};
+                                     .dup_hash = u->first ? 0 : u->dup_hash,
+                                     .hint = hint,
+                                     .bytes = bytes};
     struct sf_profile_batch *profiles = sf_arena_new(&b->arena, sizeof(*profiles));
     sf_str plain = bytes;
     enum sf_err err = sf_profile_format_unwrap(sf_intake_tools_inflate(u->tools), bytes, u->max_len,

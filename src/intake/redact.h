@@ -64,6 +64,9 @@ enum sf_err sf_redact_spans(const struct sf_redactor *r, const struct sf_span_ba
 enum sf_err sf_redact_profiles(const struct sf_redactor *r, struct sf_profile_batch *io,
                                struct sf_arena *req, const struct sf_redact_watch *watch,
                                uint64_t *out_n, struct sf_why *why);
+/* What would be replaced in text that comes with a profile and is not kept of it. */
+enum sf_err sf_redact_profile_rest(const struct sf_redactor *r, struct sf_attrs attrs,
+                                   struct sf_arena *req, uint64_t *out_n, struct sf_why *why);
 /* Redacts one key and value; changed texts are in `req`. */
 enum sf_err sf_redact_attr(const struct sf_redactor *r, struct sf_arena *req, struct sf_attr *attr,
                            uint64_t *out_n, struct sf_why *why);

@@ -201,3 +201,17 @@ enum sf_err sf_redact_profiles(const struct sf_redactor *r, struct sf_profile_ba
     *out_n = p.n;
     return SF_OK;
 }
+
+enum sf_err sf_redact_profile_rest(const struct sf_redactor *r, struct sf_attrs attrs,
+                                   struct sf_arena *req, uint64_t *out_n, struct sf_why *why)
+{
+    struct sf_redact_pass p;
+    enum sf_err err = sf_redact_pass_init(&p, r, req, NULL, why);
+    if (err)
+        return err;
+    sf_redact_pass_attrs(&p, "label", &attrs);
+    err = sf_redact_pass_done(&p, why);
+    if (!err)
+        *out_n = p.n;
+    return err;
+}

@@ -17,8 +17,9 @@ enum sf_log_kind { /* on disk: never renumber */
                    SF_LOG_OTLP_PROFILES_PB = 3,
                    SF_LOG_OTLP_PROFILES_JSON = 4,
                    SF_LOG_PUSH = 5,
-                   SF_LOG_BATCH = 16,   /* the normalised form of model/batch_codec.h */
-                   SF_LOG_PROFILES = 17 /* the form of model/profile_codec.h */
+                   SF_LOG_BATCH = 16,       /* the normalised form of model/batch_codec.h */
+                   SF_LOG_PROFILES = 17,    /* the form of model/profile_codec.h */
+                   SF_LOG_PROFILE_SENT = 18 /* as received: decode/profile_sent.h */
 };
 
 enum sf_log_encoding { SF_LOG_PLAIN = 0, SF_LOG_GZIP = 1, SF_LOG_ZSTD = 2 };

@@ -29,11 +29,12 @@ sf_str sf_pprof_str(struct sf_pprof *p, int64_t at, uint64_t *counter, const cha
     return SF_STR("(unknown)");
 }
 
-static struct sf_pprof_value_type pprof_read_value_type(struct sf_pb *pb)
+static struct sf_pprof_value_type pprof_read_value_type(struct sf_pprof *p, struct sf_pb *pb)
 {
     struct sf_pprof_value_type vt = {0};
     struct sf_pb m = sf_pb_msg(pb);
     while (sf_pb_next(&m)) {
+        sf_pprof_expect_number(p, &m);
         switch (m.field) {
         case 1: vt.type = sf_pb_i64(&m); break;
         case 2: vt.unit = sf_pb_i64(&m); break;
@@ -53,21 +54,22 @@ static enum sf_err pprof_read_counts(struct sf_pprof *p)
             if (p->n_types == SF_LIMIT_SAMPLE_TYPES)
                 return sf_fail(p->b->why, SF_ERR_LIMIT, "pprof: more than %d sample types",
                                SF_LIMIT_SAMPLE_TYPES);
-            p->types[p->n_types++] = pprof_read_value_type(&pb);
+            p->types[p->n_types++] = pprof_read_value_type(p, &pb);
             continue;
         case SF_PB_TAG(9, SF_PB_VARINT):
             p->time_ns = sf_pb_i64(&pb);
             p->n_times++;
             continue;
         case SF_PB_TAG(10, SF_PB_VARINT): p->duration_ns = sf_pb_i64(&pb); continue;
-        case SF_PB_TAG(11, SF_PB_LEN): p->period_type = pprof_read_value_type(&pb); continue;
+        case SF_PB_TAG(11, SF_PB_LEN): p->period_type = pprof_read_value_type(p, &pb); continue;
         case SF_PB_TAG(12, SF_PB_VARINT): p->period = sf_pb_i64(&pb); continue;
         case SF_PB_TAG(2, SF_PB_LEN): p->n_samples++; break;
         case SF_PB_TAG(3, SF_PB_LEN): p->n_mappings++; break;
         case SF_PB_TAG(4, SF_PB_LEN): p->n_locations++; break;
         case SF_PB_TAG(5, SF_PB_LEN): p->n_functions++; break;
         case SF_PB_TAG(6, SF_PB_LEN): p->n_strings++; break;
-        default: break;
+        case SF_PB_TAG(13, SF_PB_LEN): break; /* comments: numbers of strings */
+        default: sf_pprof_expect_number(p, &pb); break;
         }
         sf_pb_skip(&pb);
     }
@@ -92,14 +94,59 @@ static void pprof_read_strings(struct sf_pprof *p)
     struct sf_pb pb = sf_pprof_top(p);
     uint32_t n = 0;
     p->strings = sf_profile_new(p->b, p->n_strings + 1u, sizeof(*p->strings));
-    if (!p->strings)
+    p->seen = sf_profile_new(p->b, p->n_strings + 1u, sizeof(*p->seen));
+    p->told = sf_profile_new(p->b, p->n_strings + 1u, sizeof(*p->told));
+    if (p->b->is_full)
         return;
     while (sf_pb_next(&pb)) {
-        if (pb.tag == SF_PB_TAG(6, SF_PB_LEN))
-            p->strings[n++] = sf_profile_clean(p->b, sf_pb_str(&pb));
-        else
+        sf_str sent;
+        if (pb.tag != SF_PB_TAG(6, SF_PB_LEN)) {
             sf_pb_skip(&pb);
+            continue;
+        }
+        sent = sf_pb_str(&pb);
+        p->strings[n] = sf_profile_clean(p->b, sent);
+        p->has_hidden |= p->strings[n].p != sent.p || (n == 0 && sent.len);
+        n++;
     }
+}
+
+enum { MAX_UNSEEN = 1000 };
+
+static void pprof_list_unseen(struct sf_pprof *p, sf_str key, sf_str val)
+{
+    struct sf_label *to;
+    if (p->b->unseen.n == MAX_UNSEEN) {
+        p->has_hidden = true;
+        return;
+    }
+    to = sf_profile_list_more(p->b, &p->b->unseen, sizeof(*to));
+    if (to) {
+        *to = (struct sf_label){key, val};
+        p->b->unseen.n++;
+    }
+}
+
+void sf_pprof_tell(struct sf_pprof *p, int64_t key, int64_t val)
+{
+    if (key <= 0 || key >= p->n_strings || val <= 0 || val >= p->n_strings ||
+        p->told[val] == (uint32_t)key + 1)
+        return;
+    p->told[val] = (uint32_t)key + 1;
+    sf_pprof_note(p, key);
+    sf_pprof_note(p, val);
+    pprof_list_unseen(p, p->strings[key], p->strings[val]);
+}
+
+/* After everything was read. */
+static void pprof_tell_rest(struct sf_pprof *p)
+{
+    struct sf_profile_build *b = p->b;
+    for (uint32_t i = 1; i < p->n_strings && !b->is_full && !p->has_hidden; i++) {
+        if (!p->seen[i] && p->strings[i].len)
+            pprof_list_unseen(p, SF_STR("pprof.string"), p->strings[i]);
+    }
+    b->is_all_seen = !b->is_inside && !p->has_hidden;
 }
 
 /* An exported estimate is still an estimate when it is read again. */
@@ -331,7 +378,12 @@ static enum sf_err pprof_decode(struct sf_profile_build *b, sf_str bytes)
     if (b->hint->prev.len && !(b->hint->is_scrape && p->duration_ns))
         return decode_pair(b, p);
     pprof_read_names(p);
-    return b->is_full ? SF_OK : read_content(p);
+    if (b->is_full)
+        return SF_OK;
+    err = read_content(p);
+    if (!err && !b->is_full)
+        pprof_tell_rest(p);
+    return err;
 }
 
 /* True if all top-level fields are those of a pprof and the first string is empty, which gives a

@@ -26,12 +26,23 @@ static enum sf_label_role pprof_samples_role_of(struct sf_pprof *p, int64_t key_
     return p->roles[at].role;
 }
 
+/* Did the label just taken give an id? Then its text is that number and nothing else. */
+static bool is_id_of(const struct sf_profile_ids *ids, enum sf_label_role role)
+{
+    return (role == SF_LABEL_SPAN_ID && ids->span_id) ||
+           (role == SF_LABEL_ROOT_SPAN_ID && ids->root_span_id) ||
+           (role == SF_LABEL_TRACE_ID && !sf_trace_id_is_zero(ids->trace_id));
+}
+
 static void pprof_samples_read_label(struct sf_pprof *p, struct sf_pb *pb, struct sample_read *s)
 {
     int64_t key_at = 0, str = 0, num = 0;
+    enum sf_label_role role;
     sf_str key, val;
+    bool is_taken;
     struct sf_pb msg = sf_pb_msg(pb);
     while (sf_pb_next(&msg)) {
+        sf_pprof_expect_number(p, &msg);
         switch (msg.field) {
         case 1: key_at = sf_pb_i64(&msg); break;
         case 2: str = sf_pb_i64(&msg); break;
@@ -50,8 +61,15 @@ static void pprof_samples_read_label(struct sf_pprof *p, struct sf_pb *pb, struc
         return;
     }
     val = sf_pprof_str(p, str, &p->b->drops.n_labels, "a label's value");
-    if (sf_profile_label_ids_take_role(&s->ids, pprof_samples_role_of(p, key_at, key), key, val) ||
-        !val.len || sf_str_starts(key, SF_STR("__")))
+    role = pprof_samples_role_of(p, key_at, key);
+    is_taken = sf_profile_label_ids_take_role(&s->ids, role, key, val);
+    if (is_id_of(&s->ids, role)) {
+        sf_pprof_note(p, key_at);
+        sf_pprof_note(p, str);
+    } else {
+        sf_pprof_tell(p, key_at, str);
+    }
+    if (is_taken || !val.len || sf_str_starts(key, SF_STR("__")))
         return;
     if (s->n_labels == SF_LIMIT_SAMPLE_LABELS) {
         sf_profile_build_drop(p->b, &p->b->drops.n_labels, "pprof: more than %d labels on a sample",
@@ -133,7 +151,10 @@ static bool pprof_samples_read_sample(struct sf_pprof *p, struct sf_pb *pb, stru
             sf_pb_join(&msg, &run);
             break;
         case 3: pprof_samples_read_label(p, &msg, s); break;
-        default: sf_pb_skip(&msg); break;
+        default:
+            sf_pprof_expect_number(p, &msg);
+            sf_pb_skip(&msg);
+            break;
         }
     }
     return sf_pb_join(pb, &msg);

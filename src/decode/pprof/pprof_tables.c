@@ -11,6 +11,7 @@ static void pprof_tables_read_mapping(struct sf_pprof *p, struct sf_pb *pb)
     int64_t file = 0, build_id = 0;
     struct sf_pb msg = sf_pb_msg(pb);
     while (sf_pb_next(&msg)) {
+        sf_pprof_expect_number(p, &msg);
         switch (msg.field) {
         case 1: id = sf_pb_u64(&msg); break;
         case 2: m.start = sf_pb_u64(&msg); break;
@@ -25,6 +26,8 @@ static void pprof_tables_read_mapping(struct sf_pprof *p, struct sf_pb *pb)
         return;
     m.file = sf_pprof_str(p, file, &p->b->drops.n_frames, "a mapping's file");
     m.build_id = sf_pprof_str(p, build_id, &p->b->drops.n_frames, "a build id");
+    sf_pprof_note(p, file);
+    sf_pprof_note(p, build_id);
     /* Addresses become offsets in the file: where it was loaded differs from process to process. */
     p->mapping_files[p->mappings.n] = m.file;
     p->mapping_bias[p->mappings.n] = m.limit > m.start ? m.start - m.file_off : 0;
@@ -67,11 +70,13 @@ static sf_str name_without_shapes(struct sf_pprof *p, sf_str name)
 static void pprof_tables_read_function(struct sf_pprof *p, struct sf_pb *pb)
 {
     struct sf_function f = {0};
+    sf_str sent;
     uint64_t id = 0;
     int64_t name = 0, system_name = 0, file = 0, start_line = 0;
     uint64_t *drops = &p->b->drops.n_frames;
     struct sf_pb msg = sf_pb_msg(pb);
     while (sf_pb_next(&msg)) {
+        sf_pprof_expect_number(p, &msg);
         switch (msg.field) {
         case 1: id = sf_pb_u64(&msg); break;
         case 2: name = sf_pb_i64(&msg); break;
@@ -90,7 +95,15 @@ static void pprof_tables_read_function(struct sf_pprof *p, struct sf_pb *pb)
         f.name = f.system_name;
     if (sf_str_eq(f.system_name, f.name))
         f.system_name = SF_STR_NONE; /* most writers give the same name twice */
+    sent = f.name;
     f.name = name_without_shapes(p, name_with_file(p, f.file, f.name));
+    sf_pprof_note(p, file);
+    if (f.name.p == sent.p) {
+        sf_pprof_note(p, name);
+        sf_pprof_note(p, system_name); /* the same, or kept beside it */
+    } else if (f.system_name.len) {
+        sf_pprof_note(p, system_name);
+    }
     f.start_line = start_line > 0 && start_line <= UINT32_MAX ? (uint32_t)start_line : 0;
     p->kinds[p->functions.n] = sf_frame_kind_of_file(f.file, SF_STR_NONE);
     p->has_function_ids |= id != 0;
@@ -130,6 +143,7 @@ static bool pprof_tables_read_line(struct sf_pprof *p, struct sf_pb *pb, uint32_
     uint32_t at;
     struct sf_pb msg = sf_pb_msg(pb);
     while (sf_pb_next(&msg)) {
+        sf_pprof_expect_number(p, &msg);
         switch (msg.field) {
         case 1: function = sf_pb_u64(&msg); break;
         case 2: line = sf_pb_i64(&msg); break;
@@ -179,7 +193,10 @@ static void read_location(struct sf_pprof *p, struct sf_pb *pb, struct sf_line *
                     kind = line_kind;
             }
             break;
-        default: sf_pb_skip(&msg); break;
+        default:
+            sf_pprof_expect_number(p, &msg);
+            sf_pb_skip(&msg);
+            break;
         }
     }
     if (!sf_pb_join(pb, &msg))

@@ -2,7 +2,12 @@
 
 #include "base/limits.h"
 #include "intake/intake.h"
+#include "intake/redact.h"
+#include "support/profile_make.h"
+#include "support/profile_wire.h"
 #include "test.h"
+#include "wire/deflate.h"
+#include "wire/pb_write.h"
 
 /* Answers and counters tell what became of a request: all of its profiles together. */
 TEST(profile_upload, sums_up_what_became_of_all_its_profiles)
@@ -56,4 +61,306 @@ TEST(profile_upload, knows_what_carries_its_own_time)
     }
     assert_false(sf_profile_upload_is_dated(SF_STR("main;work 7\n")));
     assert_false(sf_profile_upload_is_dated(SF_STR("")));
+}
+
+/* ---- what the log keeps ---- */
+
+#define SECRET "AKIAIOSFODNN7EXAMPLE"
+
+/* Everywhere a pprof, or the request around it, may say something that no batch keeps. */
+enum place {
+    NOWHERE,
+    IN_STRINGS,      /* a string that nothing names */
+    IN_EMPTY_STRING, /* the first one, which is to be empty */
+    IN_CONTROL,      /* a string that is kept, without the control character in it */
+    IN_COMMENT,
+    IN_NUMBERS_KEY, /* of a numeric label */
+    IN_HIDDEN_LABEL,
+    IN_OWN_LABEL,   /* "__x" */
+    IN_THREAD_ID,   /* not a number: only its hash is kept */
+    IN_ZERO_SAMPLE, /* a label of a sample that counts nothing */
+    IN_SHAPE,       /* the part of a name that is left out */
+    IN_TOP,         /* a field that does not exist: of the whole, ... */
+    IN_SAMPLE,
+    IN_LABEL,
+    IN_MAPPING,
+    IN_FUNCTION,
+    IN_LOCATION,
+    IN_LINE,
+    IN_TYPE,
+    IN_FUNCTION_NAME, /* text where the number of a string belongs */
+    IN_VALUE_TYPE,    /* likewise */
+    IN_HINT_LABEL,
+    IN_SPY,
+    PLACES
+};
+
+enum { S_SAMPLES = 1, S_COUNT, S_MAIN, S_FILE, S_ENV, S_DEV, S_BAD, S_OWN, S_SPAN, S_TID, S_CTL };
+
+static void add_hidden(struct sf_buf *b, enum place here, enum place where)
+{
+    if (here == where)
+        sf_pb_write_str(b, 99, SF_STR(SECRET));
+}
+
+static void add_label(struct sf_buf *b, int key, int val, enum place where)
+{
+    size_t m = sf_pb_write_begin(b, 3);
+    sf_pb_write_i64(b, 1, key);
+    if (val)
+        sf_pb_write_i64(b, 2, val);
+    else
+        sf_pb_write_i64(b, 3, 7);
+    add_hidden(b, IN_LABEL, where);
+    sf_pb_write_end(b, m);
+}
+
+static void add_strings(struct sf_buf *b, enum place where)
+{
+    const char *name = where == IN_SHAPE     ? "main[go.shape." SECRET "]"
+                       : where == IN_CONTROL ? "main\x01" SECRET
+                                             : "main";
+    sf_pb_write_str(b, 6, where == IN_EMPTY_STRING ? SF_STR(SECRET) : SF_STR_NONE);
+    sf_pb_write_str(b, 6, SF_STR("samples"));
+    sf_pb_write_str(b, 6, SF_STR("count"));
+    sf_pb_write_str(b, 6, sf_str_from(name));
+    sf_pb_write_str(b, 6, SF_STR("main.go"));
+    sf_pb_write_str(b, 6, SF_STR("env"));
+    sf_pb_write_str(b, 6, SF_STR("dev"));
+    if (where == IN_STRINGS || where == IN_COMMENT || where == IN_NUMBERS_KEY ||
+        where == IN_HIDDEN_LABEL || where == IN_OWN_LABEL || where == IN_THREAD_ID ||
+        where == IN_ZERO_SAMPLE)
+        sf_pb_write_str(b, 6, SF_STR(SECRET));
+    else
+        sf_pb_write_str(b, 6, SF_STR("plain"));
+    sf_pb_write_str(b, 6, SF_STR("__x"));
+    sf_pb_write_str(b, 6, SF_STR("span_name"));
+    sf_pb_write_str(b, 6, SF_STR("thread_id"));
+}
+
+static void add_sample(struct sf_buf *b, int64_t value, enum place where)
+{
+    size_t m = sf_pb_write_begin(b, 2);
+    sf_pb_write_u64(b, 1, 1);
+    sf_pb_write_i64(b, 2, value);
+    add_label(b, S_ENV, value ? S_DEV : S_BAD, where);
+    if (value && where == IN_HIDDEN_LABEL)
+        add_label(b, S_SPAN, S_BAD, where);
+    if (value && where == IN_OWN_LABEL)
+        add_label(b, S_OWN, S_BAD, where);
+    if (value && where == IN_THREAD_ID)
+        add_label(b, S_TID, S_BAD, where);
+    if (value && where == IN_NUMBERS_KEY)
+        add_label(b, S_BAD, 0, where);
+    add_hidden(b, IN_SAMPLE, where);
+    sf_pb_write_end(b, m);
+}
+
+static void add_value_type(struct sf_buf *b, enum place where)
+{
+    size_t m = sf_pb_write_begin(b, 1);
+    if (where == IN_VALUE_TYPE)
+        sf_pb_write_str(b, 1, SF_STR(SECRET));
+    sf_pb_write_i64(b, 1, S_SAMPLES);
+    sf_pb_write_i64(b, 2, S_COUNT);
+    add_hidden(b, IN_TYPE, where);
+    sf_pb_write_end(b, m);
+}
+
+static void add_function(struct sf_buf *b, enum place where)
+{
+    size_t m = sf_pb_write_begin(b, 5);
+    sf_pb_write_u64(b, 1, 1);
+    if (where == IN_FUNCTION_NAME)
+        sf_pb_write_str(b, 2, SF_STR(SECRET));
+    sf_pb_write_i64(b, 2, S_MAIN);
+    sf_pb_write_i64(b, 3, S_MAIN);
+    sf_pb_write_i64(b, 4, S_FILE);
+    add_hidden(b, IN_FUNCTION, where);
+    sf_pb_write_end(b, m);
+}
+
+static void add_location(struct sf_buf *b, enum place where)
+{
+    size_t m = sf_pb_write_begin(b, 4), line;
+    sf_pb_write_u64(b, 1, 1);
+    sf_pb_write_u64(b, 2, 1);
+    line = sf_pb_write_begin(b, 4);
+    sf_pb_write_u64(b, 1, 1);
+    add_hidden(b, IN_LINE, where);
+    sf_pb_write_end(b, line);
+    add_hidden(b, IN_LOCATION, where);
+    sf_pb_write_end(b, m);
+}
+
+static void make_pprof(struct sf_buf *b, enum place where)
+{
+    size_t m;
+    add_value_type(b, where);
+    add_sample(b, 5, where);
+    if (where == IN_ZERO_SAMPLE)
+        add_sample(b, 0, where);
+    m = sf_pb_write_begin(b, 3);
+    sf_pb_write_u64(b, 1, 1);
+    sf_pb_write_i64(b, 5, S_FILE);
+    add_hidden(b, IN_MAPPING, where);
+    sf_pb_write_end(b, m);
+    add_location(b, where);
+    add_function(b, where);
+    add_strings(b, where);
+    sf_pb_write_i64(b, 9, INT64_C(1763200000000000000));
+    if (where == IN_COMMENT)
+        sf_pb_write_i64(b, 13, S_BAD);
+    add_hidden(b, IN_TOP, where);
+}
+
+static struct sf_batch *upload(const struct sf_redactor *r, struct sf_intake_tools *tools,
+                               sf_str bytes, const struct sf_profile_hint *hint)
+{
+    struct sf_intake_config config = {.redactor = r, .tools = tools};
+    struct sf_profile_upload u = {.config = &config,
+                                  .tools = tools,
+                                  .tenant = 3,
+                                  .recv_ns = hint->now_ns,
+                                  .dup_hash = 77,
+                                  .max_len = 1 << 24};
+    struct sf_why why;
+    struct sf_batch *b;
+    if (sf_profile_upload_add(&u, bytes, hint, &why))
+        fail_msg("%s", why.text);
+    b = sf_profile_upload_take(&u);
+    assert_non_null(b);
+    return b;
+}
+
+static void check_replay(const struct sf_batch *b)
+{
+    struct sf_batch *again = NULL;
+    struct sf_why why;
+    char what[160];
+    if (sf_intake_replay(&b->log, &again, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(again->dup_hash, 77);
+    if (!sf_profile_make_is_same(b->profiles, again->profiles, what))
+        fail_msg("%s", what);
+    sf_batch_free(again);
+}
+
+static struct sf_redactor *new_redactor(void)
+{
+    struct sf_redact_config config = {
+        .has_builtin = true, .in_keys = true, .in_values = true, .in_names = true};
+    struct sf_redactor *r = NULL;
+    struct sf_why why;
+    assert_ok(sf_redactor_new(&config, &r, &why));
+    return r;
+}
+
+TEST(profile_upload, is_logged_as_received_unless_a_secret_is_anywhere_in_it)
+{
+    struct sf_redactor *r = new_redactor();
+    struct sf_intake_tools *tools = sf_intake_tools_new();
+    for (enum place where = NOWHERE; where < PLACES; where++) {
+        const struct sf_label label = {SF_STR("__x"),
+                                       where == IN_HINT_LABEL ? SF_STR(SECRET) : SF_STR("y")};
+        const struct sf_profile_hint hint = {.service = SF_STR("shop"),
+                                             .format = SF_STR("pprof"),
+                                             .labels = &label,
+                                             .n_labels = 1,
+                                             .spy = where == IN_SPY ? SF_STR(SECRET)
+                                                                    : SF_STR("gospy"),
+                                             .peer = SF_STR("::1"),
+                                             .now_ns = INT64_C(1763200000000000000)};
+        struct sf_buf bytes = {0};
+        struct sf_batch *b;
+        bool is_there;
+        make_pprof(&bytes, where);
+        is_there = memmem(bytes.p, bytes.len, SECRET, strlen(SECRET)) || where == IN_HINT_LABEL ||
+                   where == IN_SPY;
+        assert_true(is_there == (where != NOWHERE));
+        b = upload(r, tools, sf_buf_str(&bytes), &hint);
+        if ((b->log.kind == SF_LOG_PROFILE_SENT) != (where == NOWHERE))
+            fail_msg("place %d is logged as kind %u", (int)where, b->log.kind);
+        assert_null(memmem(b->log.body.p, b->log.body.len, SECRET, strlen(SECRET)));
+        check_replay(b);
+        sf_batch_free(b);
+        sf_buf_done(&bytes);
+    }
+    sf_intake_tools_free(tools);
+    sf_redactor_free(r);
+}
+
+TEST(profile_upload, comes_back_from_its_logged_bytes_as_it_was_stored)
+{
+    struct sf_redactor *r = new_redactor();
+    struct sf_intake_tools *tools = sf_intake_tools_new();
+    struct sf_deflate *z = sf_deflate_new();
+    struct sf_why why;
+    for (uint32_t i = 0; i < 12; i++) {
+        struct sf_profile_wire wire = {.rng = i + 1, .service = i, .n_types = 1 + i % 2};
+        const struct sf_label labels[] = {{SF_STR("env"), SF_STR("dev")},
+                                          {SF_STR("trace_id"), SF_STR("0123456789abcdef")}};
+        const struct sf_profile_hint hint = {.service = SF_STR("shop"),
+                                             .labels = labels,
+                                             .n_labels = i % 3,
+                                             .is_request = i % 3 == 2,
+                                             .from_ns = INT64_C(1763200000000000000) * (i % 4 > 1),
+                                             .has_sample_rate = i % 2,
+                                             .sample_rate = 100,
+                                             .peer = SF_STR("::1"),
+                                             .max_frames = i % 5 ? 0 : 64,
+                                             .now_ns = INT64_C(1763200009000000000)};
+        struct sf_buf plain = {0}, packed = {0};
+        struct sf_batch *b;
+        wire.time_ns = i % 4 ? INT64_C(1763200000000000000) : 0;
+        sf_profile_wire_pprof(&wire, 300, &plain);
+        assert_ok(sf_deflate_gzip(z, 1, sf_buf_bytes(&plain), &packed, &why));
+        b = upload(i % 2 ? r : NULL, tools, sf_buf_str(i % 3 ? &packed : &plain), &hint);
+        assert_int_equal(b->log.kind, SF_LOG_PROFILE_SENT);
+        check_replay(b);
+        sf_batch_free(b);
+        sf_buf_done(&plain);
+        sf_buf_done(&packed);
+    }
+    sf_deflate_free(z);
+    sf_intake_tools_free(tools);
+    sf_redactor_free(r);
+}
+
+TEST(profile_upload, is_not_logged_as_received_with_names_in_its_compression)
+{
+    /* an empty member of gzip with the name "x" */
+    static const uint8_t named[] = {0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 3, 'x',
+                                    0,    3,    0, 0, 0, 0, 0, 0, 0, 0, 0};
+    const struct sf_profile_hint hint = {.now_ns = INT64_C(1763200000000000000)};
+    struct sf_intake_tools *tools = sf_intake_tools_new();
+    struct sf_deflate *z = sf_deflate_new();
+    struct sf_buf plain = {0}, packed = {0}, bytes = {0}, zstd = {0};
+    struct sf_why why;
+    struct sf_batch *b;
+    make_pprof(&plain, NOWHERE);
+    assert_ok(sf_deflate_gzip(z, 1, sf_buf_bytes(&plain), &packed, &why));
+    for (int at = 0; at < 3; at++) { /* before, behind, and not at all */
+        sf_buf_reset(&bytes);
+        if (at == 0)
+            sf_buf_add(&bytes, named, sizeof(named));
+        sf_buf_add(&bytes, packed.p, packed.len);
+        if (at == 1)
+            sf_buf_add(&bytes, named, sizeof(named));
+        b = upload(NULL, tools, sf_buf_str(&bytes), &hint);
+        assert_int_equal(b->log.kind, at == 2 ? SF_LOG_PROFILE_SENT : SF_LOG_PROFILES);
+        check_replay(b);
+        sf_batch_free(b);
+    }
+    assert_ok(sf_deflate_zstd(z, 1, false, sf_buf_bytes(&plain), &zstd, &why));
+    b = upload(NULL, tools, sf_buf_str(&zstd), &hint);
+    assert_int_equal(b->log.kind, SF_LOG_PROFILES);
+    check_replay(b);
+    sf_batch_free(b);
+    sf_buf_done(&plain);
+    sf_buf_done(&packed);
+    sf_buf_done(&bytes);
+    sf_buf_done(&zstd);
+    sf_deflate_free(z);
+    sf_intake_tools_free(tools);
 }

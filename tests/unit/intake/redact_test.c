@@ -634,8 +634,16 @@ TEST(redact, reaches_every_place_of_a_profile)
     sf_str thread = SF_STR("w token=b3"); /* names that begin at the same byte */
     struct sf_sample samples[] = {{.thread_name = sf_str_part(thread, 0, 1)},
                                   {.thread_name = thread}};
-    struct sf_profile_batch b = {&m, &f, NULL, NULL, &process, &s, samples, 1,
-                                 1,  0,  0,    1,    1,        2,  {0},     false};
+    struct sf_profile_batch b = {.mappings = &m,
+                                 .functions = &f,
+                                 .processes = &process,
+                                 .series = &s,
+                                 .samples = samples,
+                                 .n_mappings = 1,
+                                 .n_functions = 1,
+                                 .n_processes = 1,
+                                 .n_series = 1,
+                                 .n_samples = 2};
     struct sf_redactor *r = new_redactor(usual);
     uint64_t n;
     if (!arena.base)
