@@ -20,10 +20,11 @@
     (400 * 1024) /* path and query string of one request; fits the longest query text with every \
                     byte escaped */
 #define SF_LIMIT_PARAM_LEN \
-    (128 * 1024) /* one decoded query parameter; fits the longest query text */
-#define SF_LIMIT_BODY_LEN     (64u << 20) /* (conf) a body as sent; OTLP's recommended limit */
-#define SF_LIMIT_INFLATED_LEN (64u << 20) /* (conf) a decompressed body; stops compression bombs \
-                                           */
+    (128 * 1024)                      /* one decoded query parameter; fits the longest query text */
+#define SF_LIMIT_BODY_LEN (64u << 20) /* (conf) a body as sent; OTLP's recommended limit */
+#define SF_LIMIT_INFLATED_LEN                                          \
+    (64u << 20) /* (conf) a decompressed body; stops compression bombs \
+                 */
 #define SF_LIMIT_BODY_MEMORY_LEN \
     (1u << 20) /* longer bodies are stored in a spool file, not in memory */
 #define SF_LIMIT_BODIES_LEN \
@@ -33,7 +34,8 @@
 #define SF_LIMIT_ANSWERS_LEN                                                                 \
     (32u << 20) /* responses that clients have not read yet; above it the longest unread are \
                    dropped */
-#define SF_LIMIT_LATE_LEN (512u << 20)   /* parts of responses that wait in files for slow clients \
+#define SF_LIMIT_LATE_LEN                                                                          \
+    (512u << 20)                         /* parts of responses that wait in files for slow clients \
                                           */
 #define SF_LIMIT_HEADER_TIMEOUT_MS 10000 /* (conf) time to send the headers; stops slow senders */
 #define SF_LIMIT_BODY_TIMEOUT_MS                                                                 \
@@ -41,8 +43,9 @@
              clients */
 #define SF_LIMIT_IDLE_TIMEOUT_MS \
     300000 /* (conf) time a connection may stay open without a request */
-#define SF_LIMIT_TOTAL_TIMEOUT_MS 300000 /* (conf) one request from its first byte to the answer \
-                                          */
+#define SF_LIMIT_TOTAL_TIMEOUT_MS                                  \
+    300000 /* (conf) one request from its first byte to the answer \
+            */
 #define SF_LIMIT_H2_RESETS \
     200 /* stream resets a peer may send in 10 s; stops "rapid reset" attacks */
 #define SF_LIMIT_H2_CONTROL 1000 /* SETTINGS and PING frames in 10 s; stops control floods */
@@ -145,12 +148,13 @@
 #define SF_LIMIT_METER_TARGETS 1000 /* resources shown by traces_target_info */
 
 /* --- metrics from profiles (recording rules) --- */
-#define SF_LIMIT_RULES          1000       /* recording rules of all tenants */
-#define SF_LIMIT_TENANT_RULES   25         /* recording rules of one tenant */
-#define SF_LIMIT_RULES_TEXT_LEN (1u << 20) /* all recording rules; each change writes all of them \
-                                            */
-#define SF_LIMIT_RULE_SERIES  1000         /* label sets of one rule; further ones are counted */
-#define SF_LIMIT_RULES_SERIES 20000        /* label sets of all rules */
+#define SF_LIMIT_RULES        1000 /* recording rules of all tenants */
+#define SF_LIMIT_TENANT_RULES 25   /* recording rules of one tenant */
+#define SF_LIMIT_RULES_TEXT_LEN                                                            \
+    (1u << 20)                      /* all recording rules; each change writes all of them \
+                                     */
+#define SF_LIMIT_RULE_SERIES  1000  /* label sets of one rule; further ones are counted */
+#define SF_LIMIT_RULES_SERIES 20000 /* label sets of all rules */
 
 /* --- requests waiting for a thread (serve) --- */
 #define SF_LIMIT_INGEST_QUEUE \
@@ -196,9 +200,10 @@
 #define SF_LIMIT_PIN_NOTE_LEN 200  /* the note of a pin */
 
 /* --- alerts (serve) --- */
-#define SF_LIMIT_ALERT_RULES  256 /* alert rules; each is a query at every evaluation */
-#define SF_LIMIT_ALERT_SERIES 100 /* alerts of one rule, the rest is counted; stops by() over ids \
-                                   */
+#define SF_LIMIT_ALERT_RULES 256 /* alert rules; each is a query at every evaluation */
+#define SF_LIMIT_ALERT_SERIES                                           \
+    100 /* alerts of one rule, the rest is counted; stops by() over ids \
+         */
 #define SF_LIMIT_ALERT_LABELS    16   /* labels of one rule, and as many annotations */
 #define SF_LIMIT_ALERT_TEXT_LEN  4096 /* one text of a rule */
 #define SF_LIMIT_ALERT_RECEIVERS 16   /* receivers; each may have an unanswered request */
@@ -208,8 +213,9 @@
 #define SF_LIMIT_ALERT_WINDOWS \
     10000 /* evaluations in one trial when one query covers many of them */
 
-#define SF_LIMIT_WATCH_TENANTS 16 /* tenants with built-in alerts; for each, every minute is read \
-                                   */
+#define SF_LIMIT_WATCH_TENANTS                                         \
+    16 /* tenants with built-in alerts; for each, every minute is read \
+        */
 #define SF_LIMIT_WATCH_SERVICES \
     100 /* services that the built-in alerts observe; each takes 50 KiB */
 #define SF_LIMIT_WATCH_OPERATIONS \
@@ -241,8 +247,9 @@
 #define SF_LIMIT_SCRAPE_AT_ONCE  64 /* concurrent scrapes; bounds sockets and answers in memory */
 #define SF_LIMIT_SCRAPE_PER_HOST \
     2 /* concurrent scrapes of one address; bounds the effect of a slow or huge target */
-#define SF_LIMIT_SCRAPE_BODY_LEN (32u << 20) /* one answer of a target, as sent and decompressed \
-                                              */
+#define SF_LIMIT_SCRAPE_BODY_LEN                                    \
+    (32u << 20) /* one answer of a target, as sent and decompressed \
+                 */
 #define SF_LIMIT_SCRAPE_FLIGHT_LEN \
     (64u << 20) /* answers above 1 MiB that are being read, together; stops huge targets */
 #define SF_LIMIT_SCRAPE_KEPT_LEN                                                                  \
@@ -259,8 +266,9 @@
 #define SF_LIMIT_SYMBOL_MODULES \
     4096 /* files that are known or requested; stops profiles with invented build ids */
 #define SF_LIMIT_SYMBOL_ADDRESSES 65536 /* addresses looked up in one file at a time */
-#define SF_LIMIT_SYMBOL_WAIT_MS   1000 /* (conf) how long a query waits for names from local files \
-                                        */
+#define SF_LIMIT_SYMBOL_WAIT_MS                                      \
+    1000 /* (conf) how long a query waits for names from local files \
+          */
 #define SF_LIMIT_SYMBOL_FETCH_MS \
     60000 /* (conf) one answer of a debuginfod server; stops slow servers */
 #define SF_LIMIT_SYMBOL_ABSENT_S \
