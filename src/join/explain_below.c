@@ -203,8 +203,8 @@ static bool explain_below_give_all(struct work *w, struct sf_explain_view *io)
     io->n_spans = (uint64_t)w->n;
     return sf_arena_print(
         w->q->req, &io->note,
-        "%.*s%sno sample names one of these spans, so that each is asked for by itself: "
-        "%.0f of them, evenly chosen",
+        "%.*s%sno sample carries the id of one of these spans: %.0f of them, evenly chosen, were "
+        "examined one by one",
         SF_STR_ARG(io->note), io->note.len ? "; " : "", w->n);
 }
 

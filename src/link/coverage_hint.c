@@ -124,9 +124,9 @@ static const struct language languages[] = {
 
 /* For SF_MISSING_SPAN_IDS: a frequent mistake that only Go has. */
 static const char go_without_ids[] =
-    "samples do not name spans: a span shows its share of what the process did meanwhile, an "
-    "estimate. Labels of pprof.Do and TagWrapper hold while the function runs that is given to "
-    "them: with an empty one they name nothing";
+    "samples carry no span ids: a span shows its share of what its process did at that time, an "
+    "estimate. Labels of pprof.Do and TagWrapper apply only while the function passed to them "
+    "runs: with an empty function no sample gets them";
 
 static const struct language *coverage_hint_find(sf_str name)
 {
@@ -141,46 +141,48 @@ static const struct language *coverage_hint_find(sf_str name)
 struct sf_coverage_hint sf_coverage_hint_of(enum sf_missing what, sf_str language)
 {
     static const struct sf_coverage_hint hints[SF_MISSINGS] = {
-        [SF_MISSING_PROFILES] = {"no_profiles",
-                                 "no profiles came in this time: spans cannot be opened",
-                                 {NULL, NULL}},
-        [SF_MISSING_SPANS] = {"no_spans",
-                              "no spans came in this time: profiles belong to no request",
-                              {NULL, NULL}},
+        [SF_MISSING_PROFILES] =
+            {"no_profiles",
+             "no profiles were received in this time: spans have no flame graphs",
+             {NULL, NULL}},
+        [SF_MISSING_SPANS] =
+            {"no_spans",
+             "no spans were received in this time: profiles cannot be assigned to requests",
+             {NULL, NULL}},
         [SF_MISSING_SPAN_IDS] = {"no_span_ids",
-                                 "samples do not name spans: a span shows its share of what the "
-                                 "process did meanwhile, an estimate",
+                                 "samples carry no span ids: a span shows its share of what its "
+                                 "process did at that time, an estimate",
                                  {NULL, NULL}},
         [SF_MISSING_SOME_IDS] =
             {"few_span_ids",
-             "a part of the samples names no span: work outside of any request, "
-             "or of spans that are not tagged; those show an estimate or too "
-             "little",
+             "some samples carry no span id: work outside of requests, or spans that are not "
+             "tagged; such spans show an estimate or too little",
              {NULL, NULL}},
         [SF_MISSING_EVERY_SPAN] = {"root_span_ids",
-                                   "samples name the first span of a request, and not the span "
-                                   "they are of: what that span did with its children is known, "
-                                   "what each of them did is an estimate",
+                                   "samples carry the id of a request's first span, not of the "
+                                   "span they belong to: the total of the first span with its "
+                                   "children is exact, the share of each span is an estimate",
                                    {NULL, NULL}},
-        [SF_MISSING_PROCESS] = {"no_instance",
-                                "spans do not say which instance they ran in: they are joined with "
-                                "the profiles of the whole service",
-                                {"OTEL_RESOURCE_ATTRIBUTES=service.instance.id=$(hostname)",
-                                 "and the same service.instance.id among the profiler's labels"}},
+        [SF_MISSING_PROCESS] =
+            {"no_instance",
+             "spans do not identify the instance they ran in: they are joined with "
+             "the profiles of the whole service",
+             {"OTEL_RESOURCE_ATTRIBUTES=service.instance.id=$(hostname)",
+              "and the same service.instance.id among the profiler's labels"}},
         [SF_MISSING_SENDER] = {"no_profile_instance",
-                               "several instances send profiles that do not say which of them they "
-                               "are of: samples without a span's id belong to no span",
+                               "several instances send profiles that do not identify the instance: "
+                               "samples without a span id cannot be assigned to spans",
                                {"OTEL_RESOURCE_ATTRIBUTES=service.instance.id=$(hostname)",
                                 "and the same service.instance.id among the profiler's labels"}},
         [SF_MISSING_SYMBOLS] = {"no_symbols",
-                                "a part of the samples has addresses without names",
+                                "some samples have addresses without function names",
                                 {"build with debug information (-g) and keep build ids "
                                  "(-Wl,--build-id)",
-                                 "send what was stripped: spanflame symbols upload FILE"}},
+                                 "upload the debug information: spanflame symbols upload FILE"}},
         [SF_MISSING_SAMPLES] = {"few_samples",
-                                "spans have less than 5 % of the samples that their time allows: "
-                                "they waited (spanflame ledger says for what), or samples of them "
-                                "did not come or do not name them",
+                                "spans have less than 5 % of the samples expected for their "
+                                "duration: they waited (spanflame ledger shows for what), or their "
+                                "samples were not received or carry no span id",
                                 {NULL, NULL}},
         [SF_MISSING_RATE] = {"low_rate",
                              "most spans are shorter than the time between two samples: merge "
@@ -193,12 +195,12 @@ struct sf_coverage_hint sf_coverage_hint_of(enum sf_missing what, sf_str languag
                              {NULL, NULL}},
         [SF_MISSING_CLOCK] = {"clock_skew",
                               "clocks of this service and of its callers contradict each other: "
-                              "traces are drawn corrected, by estimates; samples are joined inside "
-                              "a process and are right all the same",
+                              "traces are drawn with estimated corrections; samples are joined "
+                              "within a process and are not affected",
                               {"run chrony or ntpd on both hosts", NULL}},
         [SF_MISSING_THREADS] = {"no_threads",
-                                "no thread that a span names is among those of the samples: "
-                                "threads are ignored, and samples are joined by time alone",
+                                "the thread ids of spans do not occur in samples: threads are "
+                                "ignored, and samples are joined by time only",
                                 {"send the kernel's thread number as the span's thread.id; for "
                                  "Java, profile with JFR, which has Java's number too",
                                  NULL}},

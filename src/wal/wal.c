@@ -267,7 +267,7 @@ static void note_synced(struct sf_wal *w)
     struct sf_why why;
     enum sf_err err = write_tail(w, false, &why);
     if (err && !w->tail.is_failed)
-        sf_wal_notice(w, "wal: %s: damage to the log would go unnoticed", why.text);
+        sf_wal_notice(w, "wal: %s: damage to the log would not be detected", why.text);
     w->tail.is_failed = err;
 }
 
@@ -445,7 +445,7 @@ enum sf_err sf_wal_begin(struct sf_wal *w, uint64_t next_lsn, struct sf_why *why
     w->tail.n_segments = 0;
     memcpy(w->tail.store_uuid, w->config.store_uuid, sizeof(w->tail.store_uuid));
     if (sf_wal_tail_open(&w->tail, w->config.dir, &tail_why))
-        sf_wal_notice(w, "wal: %s: damage to the log would go unnoticed", tail_why.text);
+        sf_wal_notice(w, "wal: %s: damage to the log would not be detected", tail_why.text);
     err = sf_wal_slots_start(&w->slots, why);
     if (!err)
         err = sf_thread_start(&w->thread, "wal", 0, commit_loop, w, why);

@@ -187,7 +187,7 @@ static enum sf_err replay_segment(struct replay *r, const struct sf_wal_found *f
     }
     if (f->is_cut) {
         r->stats.n_bad_segments++;
-        sf_wal_notice(r->w, "wal: slot %s was cut to %llu bytes; what stood behind them is lost",
+        sf_wal_notice(r->w, "wal: slot %s was cut to %llu bytes; the records after them are lost",
                       name, (unsigned long long)f->len);
     }
     sf_wal_scan_init(&scan, &file, f->len, &f->segment, limit_lsn);
@@ -240,9 +240,9 @@ static void wal_replay_add_other(struct replay *r, const struct sf_wal_found *f)
     if (f->err)
         what = "cannot be read; it is left alone";
     else if (f->is_cut && f->state == SF_WAL_SEGMENT_EMPTY)
-        what = "was emptied and what it held is lost; it is put aside as .bad";
+        what = "was emptied and its records are lost; it is renamed to .bad";
     else if (f->state == SF_WAL_SEGMENT_DAMAGED)
-        what = "has a damaged header and what it held is lost; it is put aside as .bad";
+        what = "has a damaged header and its records are lost; it is renamed to .bad";
     else
         what = "belongs to another store; it is left alone";
     r->stats.n_bad_segments++;
@@ -278,7 +278,7 @@ static void wal_replay_read_tail(struct sf_wal *w)
         return;
     }
     if (err) {
-        sf_wal_notice(w, "wal: %s: whether the log is whole cannot be told", why.text);
+        sf_wal_notice(w, "wal: %s: it is unknown whether the log is complete", why.text);
         w->tail = (struct sf_wal_tail){0};
         return;
     }
@@ -300,7 +300,7 @@ static void wal_replay_check_known(struct replay *r)
         return;
     r->stats.is_tail_missing = true;
     sf_wal_notice(w, "wal: " SF_WAL_TAIL_NAME
-                     " is missing or damaged: whether the log is whole cannot be told");
+                     " is missing or damaged: it is unknown whether the log is complete");
     if (known->sequence >= w->slots.next_sequence)
         w->slots.next_sequence = known->sequence + 1;
     if (sf_wal_tail_has(known->sequence, w->found, w->n_found))

@@ -61,11 +61,10 @@ static enum sf_err scan_records(struct verify *v, const char *name, struct sf_wa
         wal_verify_find(v, true, "%s: %llu pages cannot be read", name,
                         (unsigned long long)scan->n_bad_pages);
     if (is_last && scan->is_torn)
-        wal_verify_find(
-            v, false,
-            "%s: ends in a record that does not check out, %llu: a write that a crash cut short, "
-            "or damage to the last one",
-            name, (unsigned long long)scan->next_lsn);
+        wal_verify_find(v, false,
+                        "%s: ends in an invalid record, %llu: a write that a crash interrupted, "
+                        "or damage to the last one",
+                        name, (unsigned long long)scan->next_lsn);
     if (is_last && is_open)
         wal_verify_find(v, false, "%s: ends inside a batch, which replay will drop", name);
     return SF_OK;
@@ -204,7 +203,7 @@ static void wal_verify_check_known(struct verify *v, const struct sf_wal_known *
         return;
     wal_verify_find(v, true,
                     SF_WAL_TAIL_NAME
-                    ": is missing or damaged; whether the log is whole cannot be told");
+                    ": is missing or damaged; it is unknown whether the log is complete");
     if (sf_wal_tail_has(known->sequence, found, n))
         return;
     wal_verify_find(v, true,

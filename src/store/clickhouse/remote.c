@@ -467,12 +467,12 @@ static enum sf_err remote_erase(struct sf_store *s, uint32_t tenant,
         sf_shard_close(shard);
         shard = NULL;
     }
-    return late
-               ? sf_fail(why, late,
-                         "hidden on this node; ClickHouse has not erased all of it yet, and a node "
-                         "goes on: %.150s",
-                         own.text)
-               : SF_OK;
+    return late ? sf_fail(
+                      why, late,
+                      "hidden on this node, but not yet erased completely in ClickHouse, where a "
+                      "node continues: %.150s",
+                      own.text)
+                : SF_OK;
 }
 
 static enum sf_err remote_store_state(struct sf_store *s, struct sf_store_state *out,
@@ -517,11 +517,11 @@ static void remote_figures(struct sf_store *s, sf_store_figure_fn say, void *arg
         {"spanflame_ship_records_skipped",
          "Records that could not be read when they were to be sent.", true, .val = c.n_skipped},
         {"spanflame_ship_shards", "Shards of ClickHouse.", .val = c.n_shards},
-        {"spanflame_ship_shards_up", "Those of them whose last request worked.", .val = c.n_up},
+        {"spanflame_ship_shards_up", "Shards whose last request succeeded.", .val = c.n_up},
         {"spanflame_upkeep_lease", "1 on the node that maintains the data in ClickHouse.",
          .val = upkeep.has_lease},
         {"spanflame_upkeep_erasures_open",
-         "Erasures that still look for rows of nodes that have not shipped their logs.",
+         "Erasures that wait for nodes that have not shipped their logs yet.",
          .val = upkeep.n_erasures},
         {"spanflame_upkeep_failed", "Rounds of upkeep that failed.", true, .val = upkeep.n_failed},
         {"spanflame_upkeep_judged_parts_dropped",

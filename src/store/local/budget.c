@@ -64,12 +64,12 @@ enum sf_err sf_budget_query(struct sf_budget *b, size_t *io_counted, size_t len,
         return SF_OK; /* the total of all queries is limited by the memory account instead */
     if (len <= b->cap[SF_LINE_QUERIES])
         return sf_fail(why, SF_ERR_BUSY,
-                       "query: holds %zu KB, and with the others more than the %zu KB that all "
-                       "queries may hold to read; retry",
+                       "query: uses %zu KB, and all queries together more than their limit of "
+                       "%zu KB; retry",
                        len >> 10, b->cap[SF_LINE_QUERIES] >> 10);
     return sf_fail(why, SF_ERR_LIMIT,
-                   "query: needs %zu KB to read and all queries may hold %zu KB together; narrow "
-                   "the time range, or raise the setting \"memory\"",
+                   "query: needs %zu KB, and all queries together may use %zu KB; narrow the "
+                   "time range, or raise the setting \"memory\"",
                    len >> 10, b->cap[SF_LINE_QUERIES] >> 10);
 }
 

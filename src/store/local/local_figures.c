@@ -143,7 +143,8 @@ void sf_local_figures(struct sf_store *s, sf_store_figure_fn say, void *arg)
         {"spanflame_log_lost_records", "Log records that were missing at start.",
          .val = st.n_lost_lsn},
         {"spanflame_log_missing",
-         "1: the newest part of the log was not there at start; how much it held is not known.",
+         "1: the newest part of the log was missing at start; the number of its records is "
+         "unknown.",
          .val = st.is_log_missing},
         {"spanflame_tombstones", "Erasures not yet worked into blocks.", .val = st.n_tombstones},
         {"spanflame_samples_thinned",
@@ -153,7 +154,7 @@ void sf_local_figures(struct sf_store *s, sf_store_figure_fn say, void *arg)
          "Verdicts on hours of tenants: which requests keep their samples.", .val = st.n_verdicts},
         {"spanflame_pins", "Traces that are pinned.", .val = st.n_pins},
         {"spanflame_disk_free_bytes", "Free space where the data is.", .val = st.disk_free_len},
-        {"spanflame_pressure", "What the store says to new writes: 0 come, 1 slower, 2 refused.",
+        {"spanflame_pressure", "State of new writes: 0 accepted, 1 slowed down, 2 refused.",
          .val = st.pressure == SF_PRESSURE_REFUSE ? 2
                 : st.pressure                     ? 1
                                                   : 0},

@@ -46,7 +46,7 @@ TEST(pace, says_what_is_missing)
     assert_int_equal(sf_pace_fail(&p, BEGAN_NS + 10 * SF_NS_PER_S, DEADLINE_NS, &why),
                      SF_ERR_DEADLINE);
     assert_string_equal(why.text, "query: would take too long; narrow the time range (it has read "
-                                  "1.0% of what it asks for, needs about 990 s more and has 20 s)");
+                                  "1.0% of the data, needs about 990 s more and has 20 s)");
 }
 
 /* ---- in a store whose granules take their time ---- */

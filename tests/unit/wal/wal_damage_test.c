@@ -231,8 +231,8 @@ TEST(wal_damage, what_a_failed_slot_still_holds_hides_no_loss)
 TEST(wal_damage, each_way_to_lose_a_slot_is_said_in_its_own_words)
 {
     static const char *const words[] = {"is missing; it held records 1 to 10\n",
-                                        "was emptied and what it held is lost",
-                                        "has a damaged header and what it held is lost"};
+                                        "was emptied and its records are lost",
+                                        "has a damaged header and its records are lost"};
     for (int way = 0; way < 3; way++) {
         struct rig r;
         char path[600];

@@ -206,7 +206,8 @@ static enum sf_err column_scan_find_value(struct sf_span_columns *s, const struc
             return SF_OK;
         }
     }
-    return sf_fail(why, SF_ERR_INPUT, "query: an attribute that was not announced");
+    return sf_fail(why, SF_ERR_INPUT,
+                   "query: an attribute that was not requested when the scan was opened");
 }
 
 static enum sf_err show_whole(struct cursor *c, struct sf_why *why)

@@ -71,7 +71,7 @@ static void set_done(struct set *s)
 
 static enum sf_err copies_no_memory(struct sf_why *why)
 {
-    return sf_fail(why, SF_ERR_NOMEM, "query: no memory to find spans that are there twice");
+    return sf_fail(why, SF_ERR_NOMEM, "query: no memory to find duplicate spans");
 }
 
 static enum sf_err copies_add_piece(struct search *s, struct piece piece, struct sf_why *why)

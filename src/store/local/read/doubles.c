@@ -164,7 +164,7 @@ static void doubles_remember(struct sf_doubles *d, enum sf_doubles_kind kind,
 
 static enum sf_err doubles_no_memory(struct sf_why *why)
 {
-    return sf_fail(why, SF_ERR_NOMEM, "query: no memory to find spans that are there twice");
+    return sf_fail(why, SF_ERR_NOMEM, "query: no memory to find duplicate spans");
 }
 
 static bool doubles_overlaps(const struct sf_run *run, int64_t from_ns, int64_t to_ns)

@@ -99,7 +99,7 @@ static void widen_rows(struct sf_long_trace *t, const struct sf_span_rows *rows,
 
 static enum sf_err long_traces_no_memory(struct sf_why *why)
 {
-    return sf_fail(why, SF_ERR_NOMEM, "store: no memory to look for traces that reach far");
+    return sf_fail(why, SF_ERR_NOMEM, "store: no memory to find long traces");
 }
 
 static enum sf_err list_granule(struct work *w, size_t place, uint32_t granule)

@@ -22,8 +22,8 @@ enum sf_err sf_pace_fail(const struct sf_pace *p, int64_t now_ns, int64_t deadli
                          struct sf_why *why)
 {
     return sf_fail(why, SF_ERR_DEADLINE,
-                   "query: would take too long; narrow the time range (it has read %.1f%% of what "
-                   "it asks for, needs about %.0f s more and has %.0f s)",
+                   "query: would take too long; narrow the time range (it has read %.1f%% of "
+                   "the data, needs about %.0f s more and has %.0f s)",
                    100.0 * (double)p->n_done / (double)p->n_all,
                    need_ns(p, now_ns) / (double)SF_NS_PER_S,
                    (double)(deadline_ns - now_ns) / (double)SF_NS_PER_S);

@@ -140,7 +140,7 @@ static enum sf_err open_stream(struct merge *m, struct sf_run *run, size_t place
     m->p->bits[place] = sf_heap_new(m->p->lens[place]);
     s->chunk = sf_heap_new_n(CHUNK, sizeof(*s->chunk));
     if (!m->p->bits[place] || !s->chunk)
-        return sf_fail(why, SF_ERR_NOMEM, "query: no memory to tell traces apart");
+        return sf_fail(why, SF_ERR_NOMEM, "query: no memory to find traces in several blocks");
     err = parted_fill(m, s, &has, why);
     if (!err && has)
         m->heap[m->n_heap++] = s;
@@ -175,7 +175,8 @@ enum sf_err sf_parted_find(struct sf_parted *p, const struct sf_snapshot *s, int
 {
     struct merge *m = sf_heap_new(sizeof(*m));
     enum sf_err err = m ? SF_OK
-                        : sf_fail(why, SF_ERR_NOMEM, "query: no memory to tell traces apart");
+                        : sf_fail(why, SF_ERR_NOMEM,
+                                  "query: no memory to find traces in several blocks");
     *p = (struct sf_parted){.n = s->n};
     if (m) {
         *m = (struct merge){.p = p, .q = q, .scratch = scratch};
@@ -184,7 +185,7 @@ enum sf_err sf_parted_find(struct sf_parted *p, const struct sf_snapshot *s, int
         m->streams = sf_heap_new_n(s->n + 1, sizeof(*m->streams));
         m->heap = sf_heap_new_n(s->n + 1, sizeof(struct stream *));
         if (!p->bits || !p->lens || !m->streams || !m->heap)
-            err = sf_fail(why, SF_ERR_NOMEM, "query: no memory to tell traces apart");
+            err = sf_fail(why, SF_ERR_NOMEM, "query: no memory to find traces in several blocks");
         if (!err)
             err = parted_open_streams(m, s, from_ns, to_ns, why);
         if (!err && m->n_heap > 1)

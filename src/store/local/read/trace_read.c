@@ -59,7 +59,7 @@ void sf_trace_read_reset(struct sf_trace_read *t)
 
 static enum sf_err too_large(struct sf_why *why)
 {
-    return sf_fail(why, SF_ERR_LIMIT, "query: the trace is too large to be put together");
+    return sf_fail(why, SF_ERR_LIMIT, "query: the trace is too large to be assembled");
 }
 
 static bool trace_read_add_row(struct sf_trace_read *t, struct sf_trace_read_row row)

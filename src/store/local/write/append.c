@@ -314,7 +314,8 @@ static enum sf_err replay_piece(struct sf_local *l, struct parts *ps, const stru
     struct sf_batch *batch = NULL;
     enum sf_err err;
     if (!l->config.replay)
-        return sf_fail(why, SF_ERR_UNSUPPORTED, "store: nobody said how to decode a logged body");
+        return sf_fail(why, SF_ERR_UNSUPPORTED,
+                       "store: no function to decode logged bodies is set");
     err = l->config.replay(l->config.replay_arg, rec, &batch, why);
     if (!err && is_restart && batch && batch->dup_hash &&
         !sf_duplicates_know(l->duplicates, batch->dup_hash, rec->recv_ns, sf_local_wall_ns(l),
@@ -579,7 +580,7 @@ static void tell_damage(struct sf_local *l, const struct sf_wal_replay_stats *st
                  stats->is_missing
                      ? "the log was missing at start: what was acknowledged since the last flush "
                        "is lost"
-                     : "wal.tail was missing at start: whether the log was whole cannot be told");
+                     : "wal.tail was missing at start: it is unknown whether the log was complete");
         if (stats->n_lost_lsn)
             name_lost(l, stats);
         sf_local_notice(l, "store: %s", l->degraded_reason);
