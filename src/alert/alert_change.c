@@ -12,7 +12,7 @@
 
 /* Minimum number of spans per side; number of steps in which versions are distinguished. */
 enum { MIN_SPANS = 30, STEPS = 60 };
-#define MOSTLY 0.5 /* share of a part's difference that one child must explain */
+#define MOSTLY 0.5 /* share of a part's difference that one function or child must explain */
 
 /* ---- the two versions to compare ---- */
 

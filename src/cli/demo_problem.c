@@ -87,8 +87,8 @@ const struct sf_demo_problem sf_demo_problems[SF_DEMO_PROBLEMS] = {
      .cost = "60 ms in 2 %",
      .service = "pricing",
      .what = "one order in fifty on an old path",
-     .finding = "applyLegacyTax", /* expected finding when too few orders are slow for another
-                                   * reason */
+     .finding = "applyLegacyTax", /* also found as a finding, if too few slow orders can be
+                                   * compared */
      .from = SF_DEMO_FROM_COMPARE,
      .query = PRICES,
      .more = "&split=p98",

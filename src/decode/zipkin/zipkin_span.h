@@ -32,7 +32,7 @@ struct sf_zipkin_span {
 typedef enum sf_err (*sf_zipkin_see)(void *arg, const struct sf_zipkin_span *s, struct sf_why *why);
 
 /* Calls `see` for every span of the body; strings are valid until the next one; `fields` is emptied
- * before each. Without `fields`, tags are skipped. */
+ * before each. */
 enum sf_err sf_zipkin_json_read(sf_bytes body, struct sf_arena *req, struct sf_buf *fields,
                                 sf_zipkin_see see, void *arg, struct sf_why *why);
 enum sf_err sf_zipkin_pb_read(sf_bytes body, struct sf_arena *req, struct sf_buf *fields,
