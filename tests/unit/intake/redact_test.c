@@ -758,3 +758,12 @@ TEST(redact, judges_each_key_by_itself_however_many_there_are)
     }
     sf_redactor_free(r);
 }
+
+TEST(redact, leaves_texts_alone_when_it_is_off)
+{
+    sf_str text = SF_STR("password=hunter2hunter2");
+    uint64_t n = 0;
+    assert_ok(sf_redact_text(NULL, &arena, "note", &text, &n, &why));
+    assert_str(text, "password=hunter2hunter2");
+    assert_int_equal(n, 0);
+}

@@ -1,5 +1,6 @@
 #include "test.h"
 
+#include "base/time_unit.h"
 #include "intake/series_cap.h"
 
 static bool admit(struct sf_series_cap *c, struct sf_arena *req, uint32_t tenant, unsigned id,
@@ -84,6 +85,21 @@ TEST(series_cap, folds_only_what_is_new_when_that_makes_a_known_set)
     }
     assert_str(s.labels[0].val, "other");
     assert_str(s.labels[1].val, "prod");
+    sf_arena_done(&req);
+    sf_series_cap_free(c);
+}
+
+TEST(series_cap, says_when_the_hour_is_over)
+{
+    struct sf_series_cap *c = sf_series_cap_new(1);
+    struct sf_arena req = {0};
+    sf_str env, id;
+    assert_non_null(c);
+    assert_true(sf_arena_init(&req, 1 << 20));
+    assert_false(admit(c, &req, 1, 0, SF_NS_PER_HOUR * 5, &env, &id)); /* its hour begins */
+    assert_int_equal(sf_series_cap_wait_s(c, SF_NS_PER_HOUR * 5 + SF_NS_PER_S / 2), 3600);
+    assert_int_equal(sf_series_cap_wait_s(c, SF_NS_PER_HOUR * 6 - 1), 1);
+    assert_int_equal(sf_series_cap_wait_s(c, SF_NS_PER_HOUR * 7), 1);
     sf_arena_done(&req);
     sf_series_cap_free(c);
 }
