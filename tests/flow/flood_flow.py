@@ -213,7 +213,11 @@ if GROUP:
 for task in os.listdir(f"/proc/{SERVER.process.pid}/task"):  # so that it is decoding that is short of processors, and not the sender
     with open(f"/proc/{SERVER.process.pid}/task/{task}/comm", encoding="ascii") as f:
         if f.read().startswith("ingest"):
-            os.setpriority(os.PRIO_PROCESS, int(task), 10)
+            os.setpriority(os.PRIO_PROCESS, int(task), 19)
+try:
+    os.setpriority(os.PRIO_PROCESS, 0, -10)  # nor the sender, where other programs use the processors, too
+except PermissionError:
+    pass
 FLOOD, WATCH = Flood(SERVER.port), Watch(SERVER)
 WATCH.start()
 FLOOD.run(SECONDS)
