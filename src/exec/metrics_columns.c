@@ -20,8 +20,8 @@ enum {
     MAX_FILTERS = 16,
     /* A value without scope depends on span and resource: two dimensions. */
     MAX_DIMS = 2 * SF_METRICS_BY,
-    MAX_DENSE = 1 << 16, /* most combinations of values that get a number */
-    MAX_TALLY = 1 << 16, /* most numbers, with buckets, that are counted in an array */
+    MAX_DENSE = 1 << 16, /* at most this many combinations of values get a number */
+    MAX_TALLY = 1 << 16, /* up to this many numbers (times buckets) are counted in an array */
     BUCKETS = 65
 };
 

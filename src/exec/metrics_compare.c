@@ -12,7 +12,7 @@
 #include "model/span_rows.h"
 #include "query/expr_text.h"
 
-enum { MAX_VALUES = 4096 }; /* most values per attribute: ids would use up all memory */
+enum { MAX_VALUES = 4096 }; /* per attribute: ids would use up all memory */
 enum { TOTAL = 'T', VALUE = 'V', BASELINE = 'b', SELECTION = 's' };
 
 uint32_t sf_metrics_compare_columns(void)

@@ -10,7 +10,7 @@
 #pragma once
 #include "exec/metrics_count.h"
 
-enum { SF_PARTIAL_STEPS = 4096 }; /* most steps of a granule; with more it is not worth caching */
+enum { SF_PARTIAL_STEPS = 4096 }; /* a granule with more steps is not worth caching */
 
 /* Writes bytes that differ whenever two queries could have different partials for the same rows:
  * filters, measured value, by(), the step, and what exemplars show. */

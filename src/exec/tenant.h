@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "store/store.h"
 
-enum { SF_TENANTS_MAX = 32 }; /* most tenants of one read, "a|b" */
+enum { SF_TENANTS_MAX = 32 }; /* at most this many tenants in one read, "a|b" */
 
 /* Is it a valid name of one tenant? INPUT. */
 enum sf_err sf_tenant_check_name(sf_str name, struct sf_why *why);

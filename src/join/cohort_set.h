@@ -4,8 +4,9 @@
 #include "join/link_set.h"
 #include "link/member_costs.h"
 
-#define SF_COHORT_SPANS \
-    1000 /* most spans per side; of more, a uniform sample is used (the answer says so) */
+#define SF_COHORT_SPANS                                                                          \
+    1000 /* at most this many spans per side; of more, a uniform sample is used (the answer says \
+            so) */
 #define SF_COHORT_ALONE 200 /* the same if samples have no ids: one query per span */
 
 struct sf_cohort_set {

@@ -14,9 +14,9 @@
 
 #define SMALLEST 0.02 /* share of the duration from which a group of spans is listed */
 enum {
-    MOST_GROUPS = 64, /* most groups of spans that are listed separately */
+    MOST_GROUPS = 64, /* at most this many groups of spans are listed separately */
     CHILD_FUNCTIONS = 3
-}; /* most functions listed for a part of a child */
+}; /* at most this many functions listed for a part of a child */
 
 struct group {     /* spans with the same service and name in a part */
     uint32_t span; /* the one with the largest time */

@@ -5,7 +5,7 @@
 #include "link/ledger.h"
 #include "model/answer/explain.h"
 
-enum { SF_MEAN_FUNCTIONS = 64 }; /* most functions per part: eight spans have no more */
+enum { SF_MEAN_FUNCTIONS = 64 }; /* limit per part: eight spans have no more */
 
 struct sf_explain_mean {
     struct sf_arena *req;

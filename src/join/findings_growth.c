@@ -12,8 +12,8 @@
 #include "render/units.h"
 
 enum {
-    FEWEST = 8,      /* fewest profiles of a process for a line */
-    PROCESSES = 256, /* most processes that are examined: each needs a pass over all profiles */
+    FEWEST = 8,      /* at least this many profiles of a process for a line */
+    PROCESSES = 256, /* at most this many are examined: each needs a pass over all profiles */
 };
 #define SMALLEST 0.2 /* smallest growth, as a share of the first value */
 #define NS_PER_H (3600.0 * (double)SF_NS_PER_S)

@@ -8,8 +8,8 @@
 
 enum {
     PROFILES = 5,  /* newest consecutive profiles of a process that are compared */
-    FEWEST = 4,    /* fewest waiting threads in each of them */
-    PROCESSES = 8, /* most processes that are examined: each needs five merges */
+    FEWEST = 4,    /* at least this many waiting threads in each of them */
+    PROCESSES = 8, /* at most this many processes are examined: each needs five merges */
     TIP = 10,      /* number of innermost frames in which a lock function is searched */
 };
 

@@ -16,8 +16,8 @@
 #define AFTER_NS  (900 * SF_NS_PER_S) /* samples may arrive this long after a request began */
 
 enum {
-    MAX_SPANS = 200000, /* most spans of one trace; the others are ignored */
-    FEW = 100,          /* fewest calls of an operation for a 99th percentile */
+    MAX_SPANS = 200000, /* at most this many spans of one trace; the others are ignored */
+    FEW = 100,          /* at least this many calls of an operation for a 99th percentile */
     SAMPLED = 1,        /* the W3C flag, as a bit of OTLP's span flags */
     N_KEYS = 3,         /* the first two are boolean */
     N_SWITCHES = 2

@@ -10,8 +10,9 @@
 
 enum {
     KEEP_SPANS = 1 << 16,
-    KEEP_NAMES = 4096, /* most names of services and spans: they may contain ids */
-    TRACE_SPANS = 1000 /* most spans of a trace: shared ids are searched by comparing all pairs */
+    KEEP_NAMES = 4096, /* at most this many names of services and spans: they may contain ids */
+    TRACE_SPANS = 1000 /* at most this many spans of a trace: shared ids are searched by comparing
+                          all pairs */
 };
 
 bool sf_link_keep_init(struct sf_link_keep *k, uint32_t cap_traces, struct sf_arena *req)

@@ -12,7 +12,7 @@
 
 #define SF_LINK_AROUND_NS (900 * SF_NS_PER_S) /* profiles cover up to minutes, and arrive late */
 
-enum { SF_LINK_SHARERS = 64 }; /* most processes of a service in one trace that share a sample */
+enum { SF_LINK_SHARERS = 64 }; /* limit of processes in a trace that share a sample */
 
 struct sf_link_of_trace { /* cache of one answer: the processes of a service in a trace */
     sf_trace_id trace;

@@ -14,9 +14,9 @@
 
 enum {
     MAX_PROCESSES = 16,
-    MAX_RANGES = 64,    /* most ranges of one process: near ones are joined */
-    MAX_ROWS = 200000,  /* most rows that are read in all */
-    MAX_OTHERS = 100000 /* most spans of other requests in all */
+    MAX_RANGES = 64,    /* at most this many ranges of one process: near ones are joined */
+    MAX_ROWS = 200000,  /* at most this many rows are read in all */
+    MAX_OTHERS = 100000 /* at most this many spans of other requests in all */
 };
 #define SCRATCH_CAP ((size_t)256 << 20) /* reserved: for one trace, or the spans of one range */
 #define TIME_PART   0.3                 /* share of the query's remaining time */

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 
 enum {
-    MAX_OTHERS = 20000, /* most spans active at once in one process; of more, a sample is used */
+    MAX_OTHERS = 20000, /* at most this many spans active at once in one process; of more, a sample
+                           is used */
     RESOURCE_LEN = 1 << 20,
     MAX_STEPS = 4 /* steps back in time, from spans to ancestors of their ancestors */
 };

@@ -20,7 +20,7 @@
 #include "model/process.h"
 
 #define SLACK_NS   SF_NS_PER_MS       /* rows of older blocks start at whole milliseconds */
-#define MAX_MANY   50000              /* most spans of all traces of a set together */
+#define MAX_MANY   50000              /* at most this many spans of all traces of a set together */
 #define MAX_STACKS ((size_t)64 << 20) /* for tables while trees are joined */
 
 /* ---- spans ---- */

@@ -12,7 +12,7 @@
 #include "join/profile_names.h"
 #include "model/process.h"
 
-enum { MAX_NAMES = 4096 }; /* most names of children: they may contain ids */
+enum { MAX_NAMES = 4096 }; /* at most this many names of children: they may contain ids */
 
 /* Allocates the arrays parallel to the spans. Not zeroed: only used pages cost memory. */
 static bool init_sides(struct sf_link_spans *l, uint32_t cap, struct sf_arena *req)

@@ -12,7 +12,7 @@
 
 enum {
     SPANS_PER_TRACE = 100,
-    /* Most spans of all traces while they are collected; of more, a sample is kept. */
+    /* At most this many spans are collected; if there are more, a sample is kept. */
     MAX_SPANS = 1 << 15,
     STRETCHES = 16 /* smallest number of time slices over the range of matching traces */
 };

@@ -3,7 +3,7 @@
 #include "exec/search.h"
 #include "join/link_keep.h"
 
-#define SF_SPAN_SET_TRACES 5000 /* most traces; the answer says if there are more */
+#define SF_SPAN_SET_TRACES 5000 /* at most this many traces; the answer says if there are more */
 
 struct sf_set_span {
     sf_trace_id trace;

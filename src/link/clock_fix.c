@@ -13,7 +13,7 @@
 struct call {
     uint64_t low, high; /* processes, the smaller one first */
     uint32_t child;
-    bool is_down;            /* the child is in the higher one */
+    bool is_down;            /* the child is in process `high` */
     struct sf_clock_range r; /* how much the higher one's clock may be ahead */
 };
 

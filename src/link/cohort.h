@@ -20,7 +20,7 @@
 #include "base/err.h"
 
 #define SF_COHORT_SUPPORT  8
-#define SF_COHORT_CLUSTERS 5 /* fewest clusters with a frame */
+#define SF_COHORT_CLUSTERS 5 /* at least this many clusters with a frame */
 #define SF_COHORT_ROUNDS   199
 #define SF_COHORT_SEE      0.3 /* relative difference for which n_needed is computed */
 

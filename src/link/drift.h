@@ -25,7 +25,7 @@ enum {
     SF_DRIFT_PAST = 240, /* number of values for the level */
     SF_DRIFT_GAP = 15,   /* number of newest values that are left out */
     SF_DRIFT_RECENT = 10,
-    SF_DRIFT_LEAST = 60, /* fewest values for a level */
+    SF_DRIFT_LEAST = 60, /* at least this many values for a level */
     SF_DRIFT_DAYS = 7,
     SF_DRIFT_BLOCKS = SF_DRIFT_DAYS * 288, /* blocks of five minutes */
 };

@@ -33,7 +33,7 @@ enum sf_guard_verdict sf_guard_judge(struct sf_guard_measure *m, double max_incr
 struct sf_guard_measure sf_guard_shares(uint64_t n_left_failed, uint64_t n_left,
                                         uint64_t n_right_failed, uint64_t n_right);
 
-enum { SF_GUARD_SAMPLES = 30 }; /* fewest samples of each side for an interval from samples alone */
+enum { SF_GUARD_SAMPLES = 30 }; /* an interval needs at least this many on each side */
 
 struct sf_guard_sum {
     double total;  /* nanoseconds or bytes */

@@ -17,8 +17,8 @@
 #include "link/theme.h"
 
 enum {
-    MIN_REQUESTS = 8, /* fewest requests with samples: with fewer, "most" is chance */
-    MIN_PAIRS = 20,   /* fewest pairs of samples of one request */
+    MIN_REQUESTS = 8, /* at least this many requests with samples: with fewer, "most" is chance */
+    MIN_PAIRS = 20,   /* at least this many pairs of samples of one request */
     MAX_AGAIN = 8,
     RARE_TIMES = 4 /* factor over the pairs expected by chance if every request has it */
 };

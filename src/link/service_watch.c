@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 enum {
-    LEAST_REQUESTS = 20, /* fewest requests for one value of a series */
-    LONGEST = 5,         /* most minutes for one value */
+    LEAST_REQUESTS = 20, /* at least this many requests for one value of a series */
+    LONGEST = 5,         /* at most this many minutes for one value */
     NEAR = 7,            /* minutes of ten */
     NEAR_NO_MORE = 3,
     STOPPED = 10, /* minutes without a sample after which sampling has stopped */

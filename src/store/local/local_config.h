@@ -29,8 +29,8 @@ struct sf_local_tuning {
     uint64_t
         /* 32 M rows that a query compares with others: store/local/read/long_traces.h. */
         compare_rows;
-    size_t top_len;          /* 64 MB of spans found in one pass; 4/3 of the queries' line */
-    uint64_t segment_len;    /* of the log */
+    size_t top_len;       /* memory for spans found in one pass: 64 MB, 4/3 of the queries' line */
+    uint64_t segment_len; /* of the log */
     uint32_t compact_blocks; /* 8 level-0 blocks of an hour make a merge */
     uint32_t hurry_blocks, slow_blocks, refuse_blocks; /* numbers of level-0 blocks: 32, 64, 128 */
     int64_t closed_delay_ns; /* 10 min after its end an hour is merged, however few blocks it has */

@@ -46,7 +46,7 @@ struct sf_trace_read {
     struct sf_scope *fresh_scopes;
     uint32_t n_fresh, fresh_cap, n_fresh_resources, fresh_resources_cap, n_fresh_scopes,
         fresh_scopes_cap;
-    uint32_t fresh_max; /* most rows that are copied from memtables */
+    uint32_t fresh_max; /* at most this many rows are copied from memtables */
     bool has_many;      /* there are more than that */
     size_t counted_len;
 };

@@ -83,7 +83,7 @@ struct work {
     struct sf_arena granule, scratch;
     struct sf_rowset rows;
     uint32_t chunk_rows;
-    size_t rows_max; /* most bytes of the rowset */
+    size_t rows_max; /* limit of the rowset, in bytes */
     size_t counted_len;
     struct sf_merge_result done;
 };

@@ -36,7 +36,7 @@ enum sf_err sf_rows_flush_take(struct sf_local *l, uint64_t gen, struct sf_rows_
             if (body)
                 err = rows_flush_add_body(&f, m, body, why);
             else
-                sf_clock_sleep_ms(1); /* it is being sealed */
+                sf_clock_sleep_ms(1); /* wait: it is being sealed */
             if (err) {
                 sf_rows_flush_end(&f, false);
                 return err;
