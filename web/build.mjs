@@ -1,4 +1,5 @@
-// build.mjs DIR: one script, one sheet, one page, one licence list; names carry a hash of the content.
+// build.mjs DIR: one script and what it loads when it is needed, one sheet, one page, one licence list; names carry a hash of the
+// content.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -15,6 +16,9 @@ const made = await build({
   write: false,
   outdir: out,
   format: "esm",
+  splitting: true,
+  charset: "utf8",
+  chunkNames: "[name]-[hash]",
   target: "es2022",
   jsx: "automatic",
   jsxImportSource: "preact",
@@ -31,8 +35,9 @@ function put(stem, ending, content) {
 
 const names = {};
 for (const file of made.outputFiles) {
-  const ending = file.path.endsWith(".css") ? "css" : "js";
-  names[ending] = put("app", ending, file.contents);
+  const [, stem, ending] = /([^/]+)\.(css|js)$/.exec(file.path);
+  if (stem === "main") names[ending] = put("app", ending, file.contents);
+  else writeFileSync(join(out, `${stem}.${ending}`), file.contents); // the script names it
 }
 names.icon = put("icon", "svg", readFileSync(join(here, "src/icon.svg")));
 const licences = ["preact", "uplot"].map((name) => {

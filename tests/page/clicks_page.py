@@ -38,6 +38,7 @@ def add_long(start, full, story):
     """What only long tests examine."""
     old = start(OLD)
     story["old"] = address(old)
+    story["blank"] = address(start(""))
     story["ids"]["thinned"], story["ids"]["thinnedSpan"] = seed.thinned_trace(old)
     story["ids"]["big"] = seed.big_trace(full)
     seed.big_profile(full)

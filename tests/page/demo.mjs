@@ -275,6 +275,22 @@ longTest("source text stands beside what its lines cost, where the server may re
   await done(page, "source");
 });
 
+longTest("a span's pane has the source of its functions, with the cost of their lines", async () => {
+  if (story.nowMs === undefined) return; // only the recording's server has a folder
+  const page = await open(at("/"));
+  const slow = await slowest(page, '{ name = "order.calculate_totals" }');
+  await page.goto(story.url + at(`/?view=trace&id=${slow.trace}&span=${slow.spanID}`));
+  await page.getByRole("tab", { name: "Source" }).click();
+  await page.waitForURL(/pane=source/);
+  await page.getByRole("table", { name: /^Source of demo\// }).locator("tr.costs").first().waitFor();
+  const names = await page.getByLabel("Function", { exact: true }).locator("option").allInnerTexts();
+  assert.ok(names.length >= 2 && names.every((n) => /\d m?s by itself$/.test(n)), names.join("; "));
+  await page.getByLabel("Function", { exact: true }).selectOption({ index: 1 });
+  await page.waitForURL(/fn=/);
+  await isAccessible(page);
+  await done(page, "span-source");
+});
+
 longTest("coverage finds nothing missing in the shop", async () => {
   const page = await open(at("/?view=coverage"));
   await page.getByText(/^(nothing is missing|joined; no profiles of memory arrive)$/).first().waitFor(); // order-service allocates little

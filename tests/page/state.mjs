@@ -1,6 +1,6 @@
 // state.mjs STORY: what a person does with the page, in a real browser against a real server; states: nothing there, failures, tokens, themes and widths. Run by clicks.mjs.
 import { strict as assert } from "node:assert";
-import { canvas, done, isAccessible, longTest, open, story, test, trace } from "./tab.mjs";
+import { canvas, done, isAccessible, longTest, open, shoot, story, test, trace } from "./tab.mjs";
 
 const { ids } = story;
 
@@ -35,6 +35,20 @@ test("an empty store says how to send data, with this address", async () => {
   assert.ok((await page.locator("pre").innerText()).includes(story.empty));
   await isAccessible(page);
   await done(page, "first-use");
+});
+
+longTest("an empty store loads a demo by a button, which has causes to find", async () => {
+  const page = await open("/", { base: story.blank });
+  await page.getByRole("button", { name: "Load the demo" }).click();
+  await page.getByRole("row", { name: /^demo-orders / }).waitFor();
+  await page.getByRole("article").filter({ hasText: /lookupRate|regexMatch/ }).first().waitFor();
+  await page.getByRole("table", { name: "Slowest requests" }).getByRole("link", { name: "Why slow?" }).first().click();
+  await page.locator(".side [data-answer]").filter({ hasText: /lookupRate/ }).waitFor();
+  await page.getByText("Match quality: known").waitFor();
+  await shoot(page, "loaded-demo-trace");
+  await page.getByRole("link", { name: "Services", exact: true }).click();
+  await page.getByRole("article").first().waitFor();
+  await done(page, "loaded-demo");
 });
 
 test("a server that asks for a token gets one, only then is there data, and the scope that a button needs is said", async () => {

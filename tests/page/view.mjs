@@ -222,9 +222,15 @@ test("findings say what to look at", async () => {
   const page = await open("/?view=findings&service=order-service");
   await page.getByText(/regex\.\w+ (alone )?takes/).waitFor();
   await isAccessible(page);
-  await page.getByRole("button", { name: "Dismiss" }).first().click();
-  await page.getByText("Dismissed in this browser").waitFor();
-  await page.getByRole("button", { name: "Undo" }).click();
+  const cards = page.getByRole("article");
+  const before = await cards.count();
+  await page.getByRole("button", { name: /^Dismiss: / }).first().click();
+  await page.getByRole("dialog", { name: "Why dismiss it?" }).getByRole("button", { name: "Known, being fixed" }).click();
+  await page.getByText("1 dismissed in this browser").waitFor();
+  await page.getByRole("region", { name: "Dismissed" }).getByText("Known, being fixed").waitFor();
+  assert.equal(await cards.count(), before - 1);
+  await page.getByRole("button", { name: /^Undo: / }).click();
+  await cards.nth(before - 1).waitFor();
   await shoot(page, "findings");
   await page.getByRole("link", { name: "Show in the graph" }).first().click();
   await page.getByText(/through them/).waitFor();
@@ -296,17 +302,24 @@ longTest("a trace is pinned with an end and a note, listed, and let go", async (
   await done(nothing);
 });
 
-test("an alert is listed with what it is about, and silenced by a button", async () => {
+test("an alert is a card with its reason, its values and the limit, and is silenced from a menu", async () => {
   const page = await open("/?view=alerts");
-  const row = page.getByRole("table", { name: "Alerts", exact: true }).getByRole("row", { name: /any-span/ });
-  await row.filter({ hasText: "firing" }).filter({ hasText: "team=<b>" }).waitFor();
+  const card = page.getByRole("list", { name: "Firing alerts" }).getByRole("listitem").filter({ hasText: "any-span" });
+  await card.filter({ hasText: "firing" }).filter({ hasText: "team=<b>" }).waitFor();
   await page.getByRole("table", { name: "History of alerts" }).getByRole("row", { name: /still firing/ }).first().waitFor();
-  await page.getByRole("table", { name: "Rules", exact: true }).getByRole("row", { name: /count_over_time\(\) above 0/ }).waitFor();
+  await page.locator("details.rules > summary").click();
+  const rule = page.getByRole("table", { name: "Rules", exact: true }).getByRole("row", { name: /count_over_time\(\) above 0/ });
+  await rule.getByRole("img", { name: /^Fired \d+ times in the last 7 days/ }).waitFor();
+  await card.getByRole("img", { name: /^The last \d+ windows of .*, limit 0$/ }).waitFor();
+  await rule.getByRole("button", { name: "Would have fired: any-span" }).click();
+  await rule.getByText(/^\d+ times?/).waitFor();
   await isAccessible(page);
   await shoot(page, "alerts");
-  await row.getByRole("button", { name: "Silence: any-span" }).click();
+  assert.match(await card.getByRole("link", { name: "Why: any-span" }).getAttribute("href"), /view=/);
+  await card.getByRole("button", { name: "Silence: any-span" }).click();
+  await page.getByRole("dialog", { name: "Silence for" }).getByRole("button", { name: "For 2h" }).click();
   await page.getByText("Silenced any-span for 2h", { exact: false }).waitFor();
-  await row.getByText("firing, silenced").waitFor();
+  await card.getByText("firing, silenced").waitFor();
   assert.equal((await (await fetch(`${story.url}/api/v1/silences`)).json())[0].status.state, "active");
   await done(page);
 });
@@ -318,6 +331,9 @@ test("deploys are those that the server lists: seen, told, or both", async () =>
   await told.filter({ hasText: "prod" }).filter({ hasText: "v1" }).waitFor();
   assert.equal(await told.getByRole("link", { name: "Details" }).getAttribute("href"), "https://ci.example/7");
   await told.getByText(/may be chance|slower|faster|too little data/).waitFor();
+  const lanes = page.getByRole("group", { name: "Deploys over time" });
+  await lanes.getByRole("link", { name: "Before and after told v2" }).waitFor();
+  assert.ok((await lanes.locator(".lane").count()) >= 3, "a lane for each service, and the times");
   const nowhere = table.getByRole("row", { name: /nowhere/ });
   await nowhere.getByText("reported, but not seen in spans or profiles yet").waitFor();
   assert.equal(await nowhere.getByRole("link", { name: /Before and after|Details/ }).count(), 0);

@@ -45,6 +45,9 @@ const LISTS: Readonly<Record<string, readonly (readonly [string, string])[]>> = 
   "search/facets.tsx": [["f.values", "and {count(f.values.length - SHOWN)} more"]],
   "search/metric_chart.tsx": [["all", "The {DRAWN} largest of"]],
   "shell/find_box.tsx": [["fit", "and {fit.length - SERVICES} more services"]],
+  "trace/span_source.tsx": [["all", "cheaper functions are not listed"]],
+  "views/alerts.tsx": [["some", "The first {SHOWN} of {count(some.length)}"]],
+  "views/deploy_timeline.tsx": [["services", "more, in the list"]],
   "views/compare.tsx": [["parts", "Smaller parts together"], ["steps", "Smaller parts together"]],
   "views/compare_time.tsx": [["part.functions", "{more} more in this part"]],
   "views/coverage.tsx": [["d.services", "{shown} of {d.services.length} services"]],
@@ -59,6 +62,7 @@ const LISTS: Readonly<Record<string, readonly (readonly [string, string])[]>> = 
 /** Texts in files that have lists, too. */
 const ALSO_TEXTS: Readonly<Record<string, readonly string[]>> = {
   "search/editor.tsx": ["text"],
+  "views/alert_lines.tsx": ["WEEK_MS)"],
   "views/alerts.tsx": ["text"],
   "views/compare.tsx": ["text", "moment(ms)"],
   "views/search.tsx": ["r.trace.traceID", "visible(q)"],

@@ -197,6 +197,13 @@ static void alert_calls_add_rule(struct sf_alerts *a, size_t index, const struct
     sf_json_write_key_str(&j, SF_STR("query"), sf_buf_str(&text));
     sf_json_write_key(&j, SF_STR("duration"));
     sf_json_write_f64(&j, (double)rule->for_ns / SF_NS_PER_S);
+    if (rule->kind == SF_ALERT_TRACEQL && rule->test != SF_ALERT_ABSENT) {
+        sf_json_write_key_str(&j, SF_STR("traceql"), rule->query);
+        sf_json_write_key(&j, SF_STR("threshold"));
+        sf_json_write_f64(&j, rule->threshold);
+        sf_json_write_key(&j, SF_STR("windowSeconds"));
+        sf_json_write_f64(&j, (double)rule->window_ns / SF_NS_PER_S);
+    }
     sf_json_write_key_u64(&j, SF_STR("keepFiringFor"), 0);
     sf_json_write_key(&j, SF_STR("labels"));
     add_pairs(&rule->labels, &j);

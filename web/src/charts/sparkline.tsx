@@ -1,7 +1,8 @@
-/** A line without axes: what rose and fell, and since when. `marks` are places of deploys, 0 to 1. */
-export function Sparkline(props: { values: readonly (number | null)[]; color: string; width: number; height: number; marks?: readonly number[] }) {
+/** A line without axes: what rose and fell, and since when. `marks` are places of deploys, 0 to 1; `limit` is a level. */
+export function Sparkline(props: { values: readonly (number | null)[]; color: string; width: number; height: number; marks?: readonly number[]; limit?: number }) {
   const { values, width: w, height: h } = props;
-  const most = Math.max(0, ...values.map((v) => v ?? 0));
+  const { limit } = props;
+  const most = Math.max(0, limit ?? 0, ...values.map((v) => v ?? 0));
   if (most <= 0 || values.length < 2) return <svg class="spark" width={w} height={h} aria-hidden="true" />;
   const x = (i: number) => (i / (values.length - 1)) * w;
   const y = (v: number) => h - (v / most) * (h - 3);
@@ -28,6 +29,7 @@ export function Sparkline(props: { values: readonly (number | null)[]; color: st
       {(props.marks ?? []).map((m) => (
         <path key={m} d={`M${(m * w).toFixed(1)} 0V${String(h)}`} stroke="var(--ink-2)" stroke-dasharray="2 2" />
       ))}
+      {limit !== undefined && <path d={`M0 ${y(limit).toFixed(1)}H${String(w)}`} stroke="var(--ink-3)" stroke-dasharray="3 2" />}
       {last >= 0 && <circle cx={x(last)} cy={y(values[last] ?? 0)} r="2.2" fill={props.color} />}
     </svg>
   );

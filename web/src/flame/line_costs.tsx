@@ -83,7 +83,7 @@ function LineTable(props: { rows: readonly LineCost[]; name: string; service: st
   );
 }
 
-export function LineCosts(props: { tree: Tree; name: string; service: string; onClose: () => void }) {
+export function LineCosts(props: { tree: Tree; name: string; service: string; onClose?: () => void }) {
   const { tree, name } = props;
   const rows = useMemo(() => linesOf(tree.sources ?? [], name), [tree, name]);
   const files = useMemo(() => [...new Set(rows.map((r) => r.file))].map((file) => rows.filter((r) => r.file === file)), [rows]);
@@ -96,9 +96,11 @@ export function LineCosts(props: { tree: Tree; name: string; service: string; on
         </h3>
         <span class="f3 sm">cost per line: self, and total with callees</span>
         <span class="spring" />
-        <button type="button" class="btn s" onClick={props.onClose}>
-          Close
-        </button>
+        {props.onClose && (
+          <button type="button" class="btn s" onClick={props.onClose}>
+            Close
+          </button>
+        )}
       </header>
       {rows.length === 0 ? (
         <p class="note pad-x">The profile has no line numbers for this function.</p>

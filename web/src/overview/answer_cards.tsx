@@ -4,6 +4,7 @@ import { duration, percent } from "../format/units";
 import { Icon } from "../parts/icon";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
+import { Popover } from "../parts/popover";
 import { ServiceMark } from "../parts/service_mark";
 import { factOf, KIND_WORDS, type Told } from "./use_findings";
 import { ENTRY } from "./use_red";
@@ -46,7 +47,7 @@ function costOf(f: Told): string {
 }
 
 /** One cause a card: what, where, how much, and the one thing to do next. */
-export function AnswerCard(props: { finding: Told; onDismiss?: () => void }) {
+export function AnswerCard(props: { finding: Told; reasons?: readonly string[]; onDismiss?: (reason: string) => void }) {
   const f = props.finding;
   return (
     <article class="card ans">
@@ -88,9 +89,17 @@ export function AnswerCard(props: { finding: Told; onDismiss?: () => void }) {
           {costOf(f)}
         </span>
         {props.onDismiss && (
-          <button type="button" class="btn icon s ghost" aria-label="Dismiss" title="Dismiss" onClick={props.onDismiss}>
-            <Icon name="close" size={12} />
-          </button>
+          <Popover label={`Dismiss: ${visible(f.subject)}`} panel="Why dismiss it?" class="btn icon s ghost" title="Dismiss, with a reason" button={<Icon name="close" size={12} />}>
+            {() => (
+              <div class="menu-list">
+                {(props.reasons ?? []).map((reason) => (
+                  <button type="button" key={reason} onClick={() => props.onDismiss?.(reason)}>
+                    {reason}
+                  </button>
+                ))}
+              </div>
+            )}
+          </Popover>
         )}
       </footer>
     </article>

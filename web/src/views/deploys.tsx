@@ -10,6 +10,7 @@ import { AskedFrame } from "../parts/states";
 import { useHead } from "../state/head";
 import { isAddress } from "../state/links";
 import type { Range } from "../state/range";
+import { DeployTimeline } from "./deploy_timeline";
 import { DeployVerdict } from "./deploy_verdict";
 
 /** The version, and what whoever deployed it told. */
@@ -58,6 +59,7 @@ export function DeploysView(props: { range: Range }) {
               <h2>Deploys</h2>
               <span class="f3">{count(deploys.length)}</span>
             </div>
+            <DeployTimeline deploys={deploys} range={range} />
             <SortTable label="Deploys" columns={columns} rows={deploys} rowKey={(d) => `${d.service} ${d.version} ${String(d.ms)}`} first="when" stateKey="sort" max={50} />
           </div>
         )}

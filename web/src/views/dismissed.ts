@@ -1,14 +1,30 @@
-// Findings that a person has put aside, in this browser.
+// Findings that a person has put aside, in this browser, and why.
 
 import type { Told } from "../overview/use_findings";
 
 const KEY = "spanflame.dismissed";
 const MOST = 200;
 
-function read(): string[] {
+/** Why a finding is put aside. */
+export const REASONS = ["Not worth it", "Known, being fixed", "Not true"] as const;
+
+interface Kept {
+  readonly key: string;
+  readonly reason: string;
+}
+
+/** Early versions kept the keys alone. */
+function keptOf(one: unknown): Kept[] {
+  if (typeof one === "string") return [{ key: one, reason: "" }];
+  if (typeof one !== "object" || one === null) return [];
+  const { key, reason } = one as Record<string, unknown>;
+  return typeof key === "string" && typeof reason === "string" ? [{ key, reason }] : [];
+}
+
+function read(): Kept[] {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? "[]");
-    return Array.isArray(kept) ? kept.filter((k): k is string => typeof k === "string") : [];
+    return Array.isArray(kept) ? kept.flatMap(keptOf) : [];
   } catch {
     return [];
   }
@@ -16,11 +32,13 @@ function read(): string[] {
 
 const keyOf = (f: Told) => `${f.service}\n${f.kind}\n${f.subject}`;
 
-export function isDismissed(f: Told): boolean {
-  return read().includes(keyOf(f));
+/** Undefined: it is not put aside. */
+export function reasonOf(f: Told): string | undefined {
+  return read().find((k) => k.key === keyOf(f))?.reason;
 }
 
-export function dismiss(f: Told, on: boolean): void {
-  const rest = read().filter((k) => k !== keyOf(f));
-  localStorage.setItem(KEY, JSON.stringify(on ? [...rest, keyOf(f)].slice(-MOST) : rest));
+/** `reason` undefined: it is a finding again. */
+export function dismiss(f: Told, reason: string | undefined): void {
+  const rest = read().filter((k) => k.key !== keyOf(f));
+  localStorage.setItem(KEY, JSON.stringify(reason === undefined ? rest : [...rest, { key: keyOf(f), reason }].slice(-MOST)));
 }

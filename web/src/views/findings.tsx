@@ -4,7 +4,7 @@ import type { Findings } from "../api/types";
 import { useAsk } from "../api/use_ask";
 import { said, visible } from "../format/safe_text";
 import { count } from "../format/units";
-import { AnswerCard } from "../overview/answer_cards";
+import { AnswerCard, shortFact } from "../overview/answer_cards";
 import { KIND_WORDS, ranked, reasonsOf, useFindings, type AllFindings, type Told } from "../overview/use_findings";
 import { ViewLink } from "../parts/link";
 import { ServiceMark } from "../parts/service_mark";
@@ -14,35 +14,26 @@ import { useHead } from "../state/head";
 import { asked, type Range } from "../state/range";
 import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
-import { dismiss, isDismissed } from "./dismissed";
+import { dismiss, REASONS, reasonOf } from "./dismissed";
 
 const SHOWN = 24;
 const NAMED = 5;
 
 function Cards(props: { told: readonly Told[]; checked: string }) {
   const [, turn] = useState(0);
-  const [last, setLast] = useState<Told>();
   const [shown, setShown] = useState(SHOWN);
-  const open = props.told.filter((f) => !isDismissed(f));
-  const put = (f: Told, on: boolean) => {
-    dismiss(f, on);
-    setLast(on ? f : undefined);
+  const open = props.told.filter((f) => reasonOf(f) === undefined);
+  const aside = props.told.filter((f) => reasonOf(f) !== undefined);
+  const put = (f: Told, reason: string | undefined) => {
+    dismiss(f, reason);
     turn((n) => n + 1);
   };
   return (
     <>
-      {last && (
-        <p class="note row" role="status">
-          Dismissed in this browser: {visible(last.subject)}.
-          <button type="button" class="btn s" onClick={() => put(last, false)}>
-            Undo
-          </button>
-        </p>
-      )}
-      {open.length === 0 && props.checked !== "" && <p class="state">No findings. {props.checked}</p>}
+      {open.length === 0 && props.checked !== "" && <p class="state">{aside.length > 0 ? "All findings are dismissed." : `No findings. ${props.checked}`}</p>}
       <div class="answers many">
         {open.slice(0, shown).map((f) => (
-          <AnswerCard key={`${f.service} ${f.kind} ${f.subject} ${f.path}`} finding={f} onDismiss={() => put(f, true)} />
+          <AnswerCard key={`${f.service} ${f.kind} ${f.subject} ${f.path}`} finding={f} reasons={REASONS} onDismiss={(reason) => put(f, reason)} />
         ))}
       </div>
       {open.length > shown && (
@@ -52,6 +43,23 @@ function Cards(props: { told: readonly Told[]; checked: string }) {
             Show {Math.min(SHOWN, open.length - shown)} more
           </button>
         </p>
+      )}
+      {aside.length > 0 && (
+        <section class="card pad" aria-label="Dismissed">
+          <h2 role="status">{count(aside.length)} dismissed in this browser</h2>
+          <ul class="dl">
+            {aside.map((f) => (
+              <li key={`${f.service} ${f.kind} ${f.subject}`} class="row">
+                <ServiceMark name={f.service} />
+                <bdi>{visible(shortFact(f))}</bdi>
+                {reasonOf(f) !== "" && <span class="chip">{visible(reasonOf(f) ?? "")}</span>}
+                <button type="button" class="btn s" aria-label={`Undo: ${visible(f.subject)}`} onClick={() => put(f, undefined)}>
+                  Undo
+                </button>
+              </li>
+            ))}
+          </ul>
+        </section>
       )}
     </>
   );

@@ -22,7 +22,7 @@ import type { Range } from "../state/range";
 import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
 import { NothingHere } from "./nothing_here";
-import { isDismissed } from "./dismissed";
+import { reasonOf } from "./dismissed";
 
 const ANSWERS = 3;
 const MAP_MOST = 14;
@@ -76,7 +76,7 @@ function Whole(props: { data: Services; range: Range; red: ReturnType<typeof use
   const isKnown = calls.data !== undefined || calls.error !== undefined;
   const entries = useMemo(() => (isKnown ? entriesOf(services, calls.data ?? []) : []), [services, calls.data, isKnown]);
   const { asked: versions, deploys } = useDeploys(range);
-  const told = useMemo(() => ranked(findings.data).filter((f) => !isDismissed(f)), [findings.data]);
+  const told = useMemo(() => ranked(findings.data).filter((f) => reasonOf(f) === undefined), [findings.data]);
   // The first three are of three services, where there are as many.
   const first = useMemo(() => {
     const seen = new Set<string>();

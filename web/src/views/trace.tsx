@@ -23,6 +23,7 @@ import { Minimap, type Zoom } from "../trace/minimap";
 import { mostWaitedFor, orphans, spanMatches, type Gap } from "../trace/rows";
 import { SpanCompare } from "../trace/span_compare";
 import { SpanDetails } from "../trace/span_details";
+import { SpanSource } from "../trace/span_source";
 import { TraceFlamePane } from "../trace/trace_flame";
 import { TraceStats } from "../trace/trace_stats";
 import { useLedgers } from "../trace/use_ledgers";
@@ -37,6 +38,7 @@ const PANES: readonly (readonly [string, string])[] = [
   ["why", "Why slow?"],
   ["details", "Details"],
   ["compare", "Against others"],
+  ["source", "Source"],
 ];
 const TABS: readonly (readonly [string, string])[] = [
   ["", "Waterfall"],
@@ -97,6 +99,7 @@ function SidePane(props: { trace: Trace; span: Span; range: Range; pane: string 
       <div class="side-body" role="tabpanel">
         {pane === "why" && <SpanWhy traceId={trace.traceId} traceNs={trace.durationNs} span={span} />}
         {pane === "details" && <SpanDetails trace={trace} span={span} />}
+        {pane === "source" && <SpanSource traceId={trace.traceId} span={span} />}
         {pane === "compare" && <SpanCompare traceId={trace.traceId} span={span} range={around(trace, props.range)} />}
       </div>
     </aside>

@@ -1,0 +1,58 @@
+// What alerts and deploys show over time, why findings are put aside, and the data that an empty store loads.
+import * as assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Deploy } from "../src/overview/use_deploys";
+import { treeOf } from "../src/flame/tree";
+import { sourceFunctions } from "../src/trace/span_source";
+import { seriesOf, stripOf, windowValues } from "../src/views/alert_lines";
+import { demoData, demoProfiles, demoTraces } from "../src/views/demo_data";
+import { joins } from "../src/views/deploy_timeline";
+import { profile } from "./make";
+
+const series = (key: string, value: string, samples: [number, number][]) => ({ labels: [{ key, value: { stringValue: value } }], samples: samples.map(([at, v]) => ({ timestampMs: String(at), value: v })) });
+
+test("an alert has the series of its labels, a value for each window and none where there was none", () => {
+  const answer = { series: [series("resource.service.name", "web", [[60e3, 1]]), series("resource.service.name", "pay", [[120e3, 5], [240e3, 7]])] } as Parameters<typeof seriesOf>[0];
+  const found = seriesOf(answer, { alertname: "slow", resource_service_name: "pay" });
+  assert.equal(found, answer?.series?.[1]);
+  assert.equal(seriesOf(answer, { alertname: "slow", resource_service_name: "cart" }), undefined);
+  assert.deepEqual(windowValues(found, 300e3, 60e3, 4), [5, null, 7, null]);
+  assert.deepEqual(windowValues(undefined, 300e3, 60e3, 2), [null, null]);
+});
+
+test("the strip of seven days has what fired in them, as far as it reaches into them", () => {
+  const day = 86400e3;
+  const now = Date.parse("2026-01-10T00:00:00Z");
+  const at = (days: number) => new Date(now - days * day).toISOString();
+  const parts = stripOf([{ firedAt: at(9), resolvedAt: at(8) }, { firedAt: at(8), resolvedAt: at(3.5) }, { firedAt: at(0.7), resolvedAt: null }], now);
+  assert.deepEqual(parts.map((p) => [p.from, p.until].map((n) => Number(n.toFixed(3)))), [[0, 0.5], [0.9, 1]]);
+});
+
+test("deploys that would lie on each other are one mark", () => {
+  const deploy = (version: string, ms: number): Deploy => ({ service: "a", version, against: "", ms, key: "", isSeen: true, environment: "", comment: "", url: "" });
+  const made = joins([deploy("3", 900), deploy("1", 100), deploy("2", 110), deploy("0", -50)], { fromMs: 0, untilMs: 1000 });
+  assert.deepEqual(made.map((j) => [j.at, j.of.map((d) => d.version).join(" ")]), [[0, "0"], [0.1, "1 2"], [0.9, "3"]]);
+});
+
+test("source is offered of functions whose file is known, the dearest first", () => {
+  const p = profile({ "main;slow": 30, "main;quick": 20, "main;lib": 50 });
+  const t = treeOf({ ...p, frames: p.frames.map((f) => (f.function === "lib" ? f : { ...f, file: "a.c", line: 3 })) });
+  assert.deepEqual(sourceFunctions(t), [{ name: "slow", self: 30 }, { name: "quick", self: 20 }]);
+});
+
+test("the demo's samples name spans that are there and lie inside of them", () => {
+  const now = 1800000000000;
+  const made = demoData(now, 7);
+  const spans = new Map(made.spans.map((s) => [`${String(s.otlp["traceId"])} ${String(s.otlp["spanId"])}`, s.otlp]));
+  assert.equal(spans.size, made.spans.length, "ids are unique");
+  for (const s of made.stacks) {
+    const of = spans.get(`${s.traceId} ${s.spanId}`);
+    if (!of) throw new Error(s.spanId);
+    for (const t of s.times) assert.ok(BigInt(t) >= BigInt(String(of["startTimeUnixNano"])) && BigInt(t) < BigInt(String(of["endTimeUnixNano"])), `${s.stack} at ${t}`);
+  }
+  for (const s of made.spans) assert.ok(BigInt(String(s.otlp["endTimeUnixNano"])) <= BigInt(now) * 1000000n && /^[0-9a-f]{16}$/.test(String(s.otlp["spanId"])) && /^[0-9a-f]{32}$/.test(String(s.otlp["traceId"])));
+  assert.equal((demoTraces(made)["resourceSpans"] as unknown[]).length, 6, "three services of two versions");
+  const { stringTable, linkTable } = demoProfiles(made, now)["dictionary"] as { stringTable: string[]; linkTable: unknown[] };
+  assert.ok(stringTable.includes("applyLegacyTax"));
+  assert.equal(linkTable.length, made.stacks.length + 1);
+});
