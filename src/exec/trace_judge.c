@@ -71,7 +71,7 @@ static struct judge_node *of_pipeline(struct maker *m, const struct sf_pipeline 
 struct judging {
     struct sf_column_batch batch;
     struct sf_span_columns *cols;
-    bool is_loose; /* one side is enough */
+    bool is_loose; /* of several sides, one is enough for a match */
     struct sf_why *why;
 };
 

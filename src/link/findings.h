@@ -49,7 +49,7 @@ struct sf_finding {
     int64_t value;  /* in the view's unit; ns for spans; per request for repeated work */
     uint32_t node;  /* the node with the largest value, or SF_NONE */
     uint32_t span;  /* parent of the equal spans, or SF_NOBODY */
-    uint32_t count; /* callers, spans, frames of depth */
+    uint32_t count; /* number of callers, of spans, or of frames (depth) */
     sf_str subject; /* function, theme or span name */
     sf_str path;    /* "main > serve > render", the innermost frames when it is long */
     sf_str file;    /* of the line that cost most; empty: not known */

@@ -5,7 +5,7 @@
 #include "base/num.h"
 
 enum {
-    WHOLE_BLOCK = UINT32_MAX, /* granule of the key: the bitmap is of all granules */
+    WHOLE_BLOCK = UINT32_MAX, /* granule number in the key of a bitmap of all granules */
     HEAD_LEN = 4
 };
 
@@ -45,7 +45,8 @@ static uint32_t count_bits(const uint8_t *bits, uint32_t n)
     return sum;
 }
 
-/* The number of granules, then a bit for each. NULL: nothing is remembered of this run. */
+/* The stored bytes are the number of granules, then a bit for each. NULL: results of this run are
+ * not cached. */
 static struct sf_ruled_run *ruled_out_run(struct sf_ruled_out *r, size_t place)
 {
     struct sf_ruled_run *run;
