@@ -103,7 +103,7 @@ static enum sf_err do_columns(struct life *f)
     return err;
 }
 
-/* Every trace, after a examine its columns. */
+/* Every trace, after examining its columns. */
 static enum sf_err judge(void *arg, struct sf_span_columns *c, uint8_t *hits, struct sf_why *why)
 {
     (void)arg, (void)hits;
