@@ -520,8 +520,13 @@ TEST(retain, a_service_over_its_space_loses_its_oldest_spans)
     pass_hours(&r, 4);
     assert_int_equal(count_rows(&r), 100);
     sf_local_figures_stats(r.store, &s);
-    ruled.max_len = s.blocks_len[1] * n_own / 100 / 2; /* half of what its rows take */
+    assert_true(n_own < 75);
+    ruled.max_len = s.blocks_len[1] * n_own * 5 / 400; /* more than its rows take */
     rules_version = 2;
+    work(&r);
+    assert_int_equal(count_rows(&r), 100);
+    ruled.max_len = s.blocks_len[1] * n_own / 100 / 2; /* half of it */
+    rules_version = 3;
     work(&r);
     assert_int_equal(count_rows(&r), 100 - n_own);
     store_rig_done(&r);
