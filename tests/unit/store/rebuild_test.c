@@ -178,6 +178,45 @@ TEST(rebuild, moves_unknown_blocks_to_orphan_for_a_day)
     store_rig_done(&r);
 }
 
+static bool pick_newest(__attribute__((unused)) void *arg, const struct sf_block_row *b)
+{
+    if (strcmp(b->path, some_block) > 0)
+        snprintf(some_block, sizeof(some_block), "%s", b->path);
+    return true;
+}
+
+/* A file that was copied here by mistake. */
+TEST(rebuild, takes_no_blocks_of_another_store)
+{
+    struct store_rig r, other;
+    struct sf_otlp_make m;
+    struct sf_span_batch b;
+    char from[300], to[300];
+    store_rig_init(&other);
+    store_in_crashing_process(&other, fill_and_die);
+    assert_ok(store_rig_open(&other));
+    some_block[0] = 0;
+    assert_ok(
+        sf_catalogue_blocks(store_rig_local(&other)->catalogue, pick_newest, NULL, &other.why));
+    store_rig_close(&other);
+    store_rig_init(&r);
+    assert_ok(store_rig_open(&r));
+    sf_otlp_make_init(&m, 2, START_NS);
+    sf_otlp_make_batch(&m, 100, &r.arena, &b);
+    assert_ok(store_put(&r, 0, 1, &b, 0));
+    assert_ok(r.store->ops->flush(r.store, &r.why));
+    store_rig_close(&r);
+    lose_catalogue(&r);
+    snprintf(from, sizeof(from), "%s/%s", other.path, some_block);
+    snprintf(to, sizeof(to), "%s/spans/2025-11-15/%s", r.path, strrchr(some_block, '/') + 1);
+    assert_int_equal(link(from, to), 0);
+    assert_ok(store_rig_open(&r));
+    assert_int_equal(count_all(&r, 1), 100);
+    assert_int_not_equal(access(to, F_OK), 0); /* in orphan */
+    store_rig_done(&r);
+    store_rig_done(&other);
+}
+
 TEST(rebuild, quarantines_a_damaged_block_and_goes_on)
 {
     static const int64_t places[] = {0, 60, 200, 4000, -1, -40};
