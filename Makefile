@@ -66,7 +66,7 @@ mutants: ## change the code at random places for MUTANT_SECONDS=1800, and list w
 	@tools/deps build test
 	@tools/mutants.py --seconds $(MUTANT_SECONDS)
 
-fuzz: ## each target for FUZZ_SECONDS=60; FUZZ=noun picks one
+fuzz: ## each target for FUZZ_SECONDS=60 of CPU time; FUZZ=noun picks one
 	@tools/deps build test
 	@tools/fuzz $(FUZZ_SECONDS) $(FUZZ)
 
