@@ -7,6 +7,7 @@
 #include "serve/alerts/alert_delivery.h"
 #include "serve/alerts/alerts.h"
 #include "serve/keep_hours.h"
+#include "serve/own/control.h"
 #include "serve/pyroscope/recording_rules.h"
 #include "serve/scrape/scraping.h"
 
@@ -19,6 +20,16 @@ struct job {
     int64_t interval_ns; /* 0: metrics.rules_interval */
 };
 
+/* What other nodes of a fleet told collectors. */
+static void sync_fleet(struct sf_service *s, struct sf_worker *worker, int64_t now_ns,
+                       const atomic_bool *is_stopping)
+{
+    (void)worker;
+    (void)now_ns;
+    if (!atomic_load(is_stopping))
+        sf_control_sync(s->control_docs);
+}
+
 static const struct job jobs[] = {
     {.name = "record", .run = sf_recording_run},
     {.name = "keep", .run = sf_keep_hours_judge, .interval_ns = SF_NS_PER_S},
@@ -26,6 +37,7 @@ static const struct job jobs[] = {
     {.name = "alerts", .run = sf_alerts_run, .interval_ns = SF_NS_PER_S / 4}, /* called often; the
                                                                                * function knows when
                                                                                * it is due */
+    {.name = "fleet", .run = sync_fleet, .interval_ns = 2 * SF_NS_PER_S},
     {.name = "deliver", .run = sf_alert_delivery_run, .interval_ns = SF_NS_PER_S / 4},
 };
 

@@ -58,6 +58,7 @@
     X(SERVE_SELF_PROFILE, "serve: the profile of the server that is being taken")           \
     X(SERVE_SETTINGS, "serve: settings that readers keep")                                  \
     X(SERVE_RULES, "serve: recording rules and their sums")                                 \
+    X(SERVE_SILENCES, "serve: one change of the silences at a time")                        \
     X(SERVE_ALERTS, "serve: rules of alerts and their state")                               \
     X(SERVE_DEPLOYS, "serve: deploys that were told")                                       \
     X(SERVE_CONTROL_FILE, "serve: one change of the control file at a time")                \

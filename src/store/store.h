@@ -1,7 +1,7 @@
 /* store.h - the interface of a store of spans and samples.
  *
  * Two stores implement it: "local", and "clickhouse", which wraps a local one, ships its log to
- * ClickHouse and reads both (pins are read from the local one only). Every call may come from any
+ * ClickHouse and reads both. Every call may come from any
  * thread. Calls that can fail return enum sf_err, leave `out` untouched and write a sentence into
  * `why`. Reads see a snapshot: blocks and parts that exist when the call begins stay readable until
  * the cursor is closed. The store gets pushed-down conditions and may return a superset; the layer
@@ -335,6 +335,14 @@ typedef void (*sf_store_figure_fn)(void *arg, const struct sf_store_figure *figu
 
 /* ---- the table each store fills ---- */
 
+struct sf_shared_text { /* of a fleet: a pin, documents for collectors, alerts */
+    sf_str kind, tenant, name;
+    uint64_t version; /* 0: none */
+    bool is_gone;     /* it was taken away */
+    int64_t ends_ns;  /* wall clock: nobody needs it after this; 0: it does not end */
+    sf_str body;
+};
+
 struct sf_store_ops {
     const char *name; /* "local", "clickhouse" */
 
@@ -449,6 +457,16 @@ struct sf_store_ops {
     /* The pins of the query's tenants that have not ended, in q->req, sorted by end. */
     enum sf_err (*pins)(struct sf_store *s, struct sf_query_ctx *q, const struct sf_pin **out,
                         uint32_t *out_n, struct sf_why *why);
+    /* Small texts that all nodes of a fleet have in common; NULL, all three: there is no fleet. The
+     * newest version, with its body in q->req; version 0: there was none. A put replaces the
+     * version that the text names; BUSY: another node was first. */
+    enum sf_err (*shared_get)(struct sf_store *s, struct sf_query_ctx *q, struct sf_shared_text *io,
+                              struct sf_why *why);
+    enum sf_err (*shared_put)(struct sf_store *s, const struct sf_shared_text *text,
+                              struct sf_why *why);
+    /* Is the work of that name this node's, until `ttl_ns` passes without asking again? */
+    enum sf_err (*shared_lease)(struct sf_store *s, const char *name, int64_t ttl_ns, bool *out,
+                                struct sf_why *why);
     enum sf_err (*retain)(struct sf_store *s, const struct sf_retention *rule, struct sf_why *why);
     enum sf_err (*state)(struct sf_store *s, struct sf_store_state *out, struct sf_why *why);
     /* How much of the data has reached a remote store; queries its shards. NULL: there is none. */

@@ -112,9 +112,9 @@ def test_spans_and_profiles_arrive_in_every_column():
         assert totals == (1, 2, 2), totals
         state = s.json("/api/v1/store")
         assert state["rows"] == {"traces": 51, "spans": 52, "profiles": 1, "aggregates": 2, "details": 2}, state
-        assert [x["is_up"] for x in state["shards"]] == [True, True] and state["shards"][0]["schema"] == 4, state
+        assert [x["is_up"] for x in state["shards"]] == [True, True] and state["shards"][0]["schema"] == 5, state
         code, text = command(s, "status")
-        assert code == 0 and "lag 0.0 s" in text and "schema 4" in text, text
+        assert code == 0 and "lag 0.0 s" in text and "schema 5" in text, text
         assert s.metric("spanflame_ship_shards_up") == 2 and s.metric('spanflame_ship_rows_total{table="spans"}') == 52
         code, text = command(s, "verify")
         assert code == 0 and "every row is there once" in text, text

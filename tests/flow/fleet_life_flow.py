@@ -133,6 +133,207 @@ def test_a_tenant_may_have_a_shorter_age():
             assert command(s, "verify")[0] == 0
 
 
+# ---- pins ----
+
+def pins_of(s):
+    return {p["traceId"]: p.get("note", "") for p in s.json("/api/v1/pins")["pins"]}
+
+
+def test_pins_hold_on_every_node_and_their_traces_outlive_retention():
+    need_clickhouse()
+    old = time.time_ns() - 5 * DAY
+    keep = "retention: {spans: 30d, profiles: 30d, detail: 30d}\n"
+    brief = "retention: {spans: 3d, profiles: 8d, detail: 4d}\n"
+    with clickhouse_bed.Bed(2) as bed, Server(config(bed.url(), **QUICK) + keep) as a, \
+            Server(config(bed.url(), **QUICK) + keep) as b:
+        traces = [os.urandom(16) for _ in range(12)]
+        for i, trace in enumerate(traces):
+            span = make_span(trace=trace, service="cart", start=old + i * 10**9)
+            child = make_span(trace=trace, parent=span["span_id"], service="db", start=old + i * 10**9 + 5)
+            a.send([span])
+            b.send([child])  # no node has the whole trace
+            done = b.post("/v1development/profiles", otlp("cart", {"main;work": 3}, link=(trace, span["span_id"]), at_ns=old))
+            assert done.status == 200, done.text
+        shipped(a), shipped(b)
+        pinned, ended = traces[0].hex(), traces[1].hex()
+        assert a.post(f"/api/v1/pins/{pinned}?note=slow&for=2d", b"{}", "application/json").status == 200
+        assert b.post(f"/api/v1/pins/{ended}?for=2d", b"{}", "application/json").status == 200
+        for s in (a, b):
+            wait_for(lambda s=s: pins_of(s) == {pinned: "slow", ended: ""}, seconds=10)
+        # A pin is changed and taken away on any node, and the newest word counts.
+        assert b.post(f"/api/v1/pins/{pinned}?note=ours&for=2d", b"{}", "application/json").status == 200
+        wait_for(lambda: pins_of(a)[pinned] == "ours", seconds=10)
+        assert a.request("DELETE", f"/api/v1/pins/{ended}").status == 200
+        wait_for(lambda: pins_of(b) == {pinned: "ours"}, seconds=10)
+        assert b.request("DELETE", f"/api/v1/pins/{ended}").status == 404
+        for s in (a, b):  # now all of it is too old
+            s.stop()
+            s.config = config(bed.url(), **QUICK) + brief
+        a.start(), b.start()
+        wait_for(lambda: bed.count("spanflame.spans") == 2 and bed.count("spanflame.traces") == 2, seconds=120)
+        samples = lambda: bed.count("spanflame.details") + bed.count("spanflame.undecided")  # noqa: E731
+        wait_for(lambda: samples() == 1, seconds=120)
+        where = f"trace_id = unhex('{pinned}')"
+        assert bed.count("spanflame.spans", where) == 2 and bed.count("spanflame.details", where) + \
+            bed.count("spanflame.undecided", where) == 1
+        for s in (a, b):
+            assert len(spans_of(s, traces[0])[1]) == 2, "the trace is whole on every node"
+            assert pins_of(s) == {pinned: "ours"}, "a restart changes nothing"
+            code, text = command(s, "verify")
+            assert code == 0, text
+        with Server(config(bed.url(), **QUICK) + brief) as c:  # a node that never heard of it
+            wait_for(lambda: pins_of(c) == {pinned: "ours"}, seconds=10)
+            assert len(spans_of(c, traces[0])[1]) == 2
+            # An erasure goes before a pin, and takes it along for all nodes.
+            assert c.request("DELETE", f"/api/v1/erase?traces={pinned}").status == 200
+            for s in (a, b, c):
+                wait_for(lambda s=s: pins_of(s) == {}, seconds=10)
+        assert bed.count("spanflame.spans", where) == 0
+        # While the first shard is away nothing is pinned, and the answer says so.
+        bed.shards[0].kill()
+        answer = a.post(f"/api/v1/pins/{traces[2].hex()}", b"{}", "application/json")
+        assert answer.status >= 500 or answer.status == 404, (answer.status, answer.text)
+        assert pins_of(a) == {}
+
+
+def test_pins_of_a_single_server_are_taken_along_into_a_fleet():
+    need_clickhouse()
+    trace = os.urandom(16)
+    with clickhouse_bed.Bed(1) as bed, Server("") as a:
+        a.send([make_span(trace=trace)])
+        assert a.post(f"/api/v1/pins/{trace.hex()}?note=mine", b"{}", "application/json").status == 200
+        a.stop()
+        a.config = config(bed.url(), **QUICK)
+        a.start()
+        with Server(config(bed.url(), **QUICK)) as b:
+            wait_for(lambda: pins_of(b) == {trace.hex(): "mine"}, seconds=20)
+            assert b.request("DELETE", f"/api/v1/pins/{trace.hex()}").status == 200
+            wait_for(lambda: pins_of(a) == {}, seconds=10)
+            a.stop()
+            a.start()  # what was taken away stays away
+            shipped(a)
+            assert pins_of(a) == {} == pins_of(b)
+
+
+# ---- what is told to collectors, and alerts ----
+
+JSON = {"Content-Type": "application/json"}
+
+
+def document(s, service):
+    return s.json(f"/api/v1/control?service={service}&instance=i").get("rate", {}).get("cpu")
+
+
+def test_documents_for_collectors_are_those_of_the_fleet():
+    need_clickhouse()
+    with clickhouse_bed.Bed(1) as bed, Server("") as a:
+        def put(s, service, rate, method="POST"):
+            body = b"" if method == "DELETE" else json.dumps({"rate": {"cpu": rate}}).encode()
+            return s.request(method, f"/api/v1/profiling?service={service}", body, JSON)
+        assert put(a, "shop", 11).status == 200  # while it is a single server
+        a.stop()
+        a.config = config(bed.url(), **QUICK)
+        a.start()
+        with Server(config(bed.url(), **QUICK)) as b:
+            wait_for(lambda: document(b, "shop") == 11, seconds=20)
+            # Changes on both, at the same time: none is lost.
+            answers = []
+
+            def change(s, i):
+                answers.append(put(s, f"s{i}", 20 + i).status)
+            threads = [threading.Thread(target=change, args=((a, b)[i % 2], i)) for i in range(8)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            assert answers == [200] * 8, answers
+            for s in (a, b):
+                wait_for(lambda s=s: [document(s, f"s{i}") for i in range(8)] == [20 + i for i in range(8)], seconds=20)
+            assert put(b, "shop", 0, "DELETE").status == 200
+            wait_for(lambda: document(a, "shop") is None, seconds=20)
+            # A collector that waits at one node hears of a change at the other.
+            tag = a.get("/api/v1/control?service=late&instance=i").headers["etag"]
+            heard = []
+            waits = threading.Thread(target=lambda: heard.append(a.get(
+                "/api/v1/control?service=late&instance=i&wait=60s", headers={"If-None-Match": tag}, timeout=90)))
+            waits.start()
+            assert put(b, "late", 44).status == 200
+            waits.join()
+            assert heard[0].status == 200 and json.loads(heard[0].body)["rate"]["cpu"] == 44, heard[0].text
+            changes = [c["what"] for c in a.json("/api/v1/profiling/audit?service=late")["changes"]]
+            assert len(changes) == 1 and "44" in changes[0], changes
+            bed.shards[0].kill()
+            assert put(b, "late", 45).status >= 429, "what others cannot learn is not changed"
+            assert document(b, "late") == 44 == document(a, "late")
+
+
+class Hook(http.server.ThreadingHTTPServer):
+    """A receiver of alerts."""
+    daemon_threads = True
+
+    def __init__(self):
+        hook = self
+        self.got = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def log_message(self, *_):
+                pass
+
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                hook.got += [(x["labels"]["alertname"], x["status"], x["startsAt"]) for x in body["alerts"]]
+                self.send_response(200)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.handle_error = lambda *_: None
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+def test_alerts_are_evaluated_by_one_node_and_by_another_when_it_dies():
+    need_clickhouse()
+    hook = Hook()
+    rules = ("alerts:\n  interval: 1s\n  pack: false\n"
+             f"  webhook: [\"http://127.0.0.1:{hook.server_address[1]}/hook\"]\n  rules:\n"
+             "    - {name: errors, traceql: '{ status = error } | count_over_time()', above: 2, window: 1h}\n"
+             "    - {name: hushed, traceql: '{ name = \"quiet\" } | count_over_time()', above: 0, window: 1h}\n")
+    with clickhouse_bed.Bed(1) as bed, Server(config(bed.url(), **QUICK) + rules) as a, \
+            Server(config(bed.url(), **QUICK) + rules) as b:
+        def one():
+            return [s for s in (a, b) if s.process.poll() is None and s.metric("spanflame_alerts_evaluates") == 1]
+        holder = wait_for(lambda: one()[0] if len(one()) == 1 else None)
+        other = b if holder is a else a
+        silence = {"matchers": [{"name": "alertname", "value": "hushed", "isRegex": False}], "duration": "1h", "comment": "c",
+                   "createdBy": "me"}
+        made = other.post("/api/v1/silences", json.dumps(silence).encode(), "application/json")
+        assert made.status == 200, made.text
+        wait_for(lambda: len(holder.json("/api/v1/silences")) == 1, seconds=20)
+        other.send([make_span(error=True) for _ in range(5)] + [make_span(name="quiet")])  # sent to the one that does not evaluate
+
+        def firing(s):
+            return {x["labels"]["alertname"]: x for x in s.json("/api/v1/alerts")["data"]["alerts"] if x["state"] == "firing"}
+        for s in (a, b):
+            wait_for(lambda s=s: set(firing(s)) == {"errors", "hushed"}, seconds=60)
+        wait_for(lambda: hook.got, seconds=30)
+        assert firing(a)["errors"]["activeAt"] == firing(b)["errors"]["activeAt"], "one evaluation, on both"
+        before, n = firing(a)["errors"]["activeAt"], len(hook.got)
+        assert {x[0] for x in hook.got} == {"errors"}, "a silence of another node holds"
+        evaluations = other.metric("spanflame_alerts_evaluations_total")
+        assert other.json("/api/v1/alerts/history")["events"], "history is everywhere"
+        assert evaluations == other.metric("spanflame_alerts_evaluations_total") == 0
+        started = {x[2] for x in hook.got}
+        holder.kill()
+        wait_for(lambda: other.metric("spanflame_alerts_evaluates") == 1, seconds=60)
+        wait_for(lambda: other.metric("spanflame_alerts_evaluations_total") > 2, seconds=30)
+        assert firing(other)["errors"]["activeAt"] == before, "it goes on where the other one ended"
+        assert {x[2] for x in hook.got} == started and {x[0] for x in hook.got} == {"errors"}, (n, hook.got)
+        holder.log_file.close()
+        holder.start()  # it does not take it back
+        wait_for(lambda: set(firing(holder)) == {"errors", "hushed"}, seconds=30)
+        assert holder.metric("spanflame_alerts_evaluates") == 0 and other.metric("spanflame_alerts_evaluates") == 1
+
+
 # ---- erasing ----
 
 def test_erasing_reaches_every_shard_and_every_node_and_what_waits_in_logs():

@@ -134,6 +134,16 @@ static void alert_delivery_start(struct post *p, struct sf_alerts *a, int64_t no
         answered(p, err, &why);
 }
 
+/* In a fleet another node may notify. */
+static bool notifies(struct sf_alerts *a)
+{
+    bool is_ours;
+    sf_mutex_lock(&a->lock);
+    is_ours = a->is_ours;
+    sf_mutex_unlock(&a->lock);
+    return is_ours;
+}
+
 /* True: the receivers are those of the current rules. After new rules came, open requests end
  * first, at the latest by their timeout. */
 static bool is_current(struct sf_alert_delivery *d, struct sf_alerts *a)
@@ -165,7 +175,7 @@ void sf_alert_delivery_run(struct sf_service *s, __attribute__((unused)) struct 
     struct sf_alert_delivery *d = a->delivery;
     int64_t until_ns = sf_clock_mono_ns() + PIECE_NS, now;
     d->service = s;
-    if (is_current(d, a)) {
+    if (is_current(d, a) && notifies(a)) {
         for (size_t i = 0; i < d->n && bodies_len(d) < BODIES_MAX; i++)
             alert_delivery_start(&d->posts[i], a, now_ns, is_stopping);
     }

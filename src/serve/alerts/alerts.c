@@ -27,6 +27,8 @@ static const char state_file[] = "alerts", history_file[] = "alert_history",
                   silence_file[] = "silences";
 static const int64_t EACH_NS = 5 * SF_NS_PER_S; /* time of one pass for the rules that run per
                                                  * tenant */
+static const int64_t SILENCES_NS = 2 * SF_NS_PER_S, LEASE_NS = 10 * SF_NS_PER_S;
+#define TEXT_CAP ((size_t)512 << 20) /* address space for a text of a fleet */
 
 /* ---- open and close ---- */
 
@@ -90,6 +92,10 @@ enum sf_err sf_alerts_open(struct sf_dir *dir, struct sf_alert_rules *rules, str
         return sf_no_memory(why, "alerts");
     }
     sf_mutex_init(&a->lock, SF_LOCK_SERVE_ALERTS);
+    sf_mutex_init(&a->silence_file, SF_LOCK_SERVE_SILENCES);
+    a->fleet_book.kind = "alerts";
+    a->fleet_history.kind = "alert_history";
+    a->fleet_silences.kind = "silences";
     a->dir = dir;
     a->rules = rules;
     a->health = sf_heap_new_n(SF_LIMIT_ALERT_RULES, sizeof(*a->health));
@@ -123,6 +129,7 @@ void sf_alerts_close(struct sf_alerts *a)
     sf_silence_book_done(&a->silences);
     sf_heap_free(a->health);
     sf_mutex_done(&a->lock);
+    sf_mutex_done(&a->silence_file);
     sf_heap_free(a);
 }
 
@@ -419,6 +426,166 @@ static void evaluate_each(struct pass *p)
     }
 }
 
+/* ---- a fleet: one node evaluates, and the others show what it found ---- */
+
+static bool is_unshared(const struct pass *p, const struct sf_fleet_text *t)
+{
+    return t->version == 0 && sf_fleet_text_is_on(p->service);
+}
+
+static enum sf_err pull_book(struct pass *p, struct sf_arena *req, struct sf_why *why)
+{
+    struct sf_alerts *a = p->alerts;
+    struct sf_alert_book new = {0}, old;
+    sf_str text;
+    bool is_new = false;
+    enum sf_err err = sf_fleet_text_pull(&a->fleet_book, p->service, req, &text, &is_new, why);
+    if (err || !is_new)
+        return err;
+    err = sf_alert_book_read(&new, text, why);
+    if (err)
+        return err;
+    sf_mutex_lock(&a->lock);
+    old = a->book;
+    new.n_changes = old.n_changes;
+    new.n_dropped = old.n_dropped;
+    a->book = new;
+    sf_mutex_unlock(&a->lock);
+    sf_alert_book_done(&old);
+    return SF_OK;
+}
+
+static enum sf_err pull_history(struct pass *p, struct sf_arena *req, struct sf_why *why)
+{
+    struct sf_alerts *a = p->alerts;
+    struct sf_alert_history new = {0}, old;
+    sf_str text;
+    bool is_new = false;
+    enum sf_err err = sf_fleet_text_pull(&a->fleet_history, p->service, req, &text, &is_new, why);
+    if (err || !is_new)
+        return err;
+    err = sf_alert_history_read(&new, text, why);
+    if (err)
+        return err;
+    sf_mutex_lock(&a->lock);
+    old = a->history;
+    a->history = new;
+    sf_mutex_unlock(&a->lock);
+    sf_alert_history_done(&old);
+    return SF_OK;
+}
+
+static enum sf_err alerts_pull(struct pass *p, struct sf_why *why)
+{
+    struct sf_arena req = {0};
+    enum sf_err err = sf_arena_init(&req, TEXT_CAP) ? pull_book(p, &req, why)
+                                                    : sf_no_memory(why, "alerts");
+    if (!err) {
+        sf_arena_reset(&req);
+        err = pull_history(p, &req, why);
+    }
+    sf_arena_done(&req);
+    return err;
+}
+
+/* Does this node evaluate now? While the store cannot be asked, the one that did so last goes on:
+ * no other can have taken over without it. */
+static bool alerts_take_turn(struct pass *p)
+{
+    struct sf_alerts *a = p->alerts;
+    struct sf_store *store = atomic_load(&p->service->store);
+    int64_t ttl_ns = 3 * a->rules->interval_ns;
+    bool is_ours = false, was_ours;
+    struct sf_why why = {0};
+    enum sf_err err = SF_OK;
+    if (!sf_fleet_text_is_on(p->service)) {
+        is_ours = true;
+    } else {
+        sf_mutex_lock(&a->lock);
+        was_ours = a->is_ours;
+        sf_mutex_unlock(&a->lock);
+        if (a->rules->n)
+            err = store->ops->shared_lease(store, "alerts", ttl_ns > LEASE_NS ? ttl_ns : LEASE_NS,
+                                           &is_ours, &why);
+        if (err)
+            is_ours = was_ours;
+        else
+            err = alerts_pull(p, &why);
+        if (err && !was_ours)
+            is_ours = false;
+        if (err)
+            sf_service_say(p->service, SF_SAY_WARN, "alerts: other nodes' are not known: %s",
+                           why.text);
+    }
+    sf_mutex_lock(&a->lock);
+    a->is_ours = is_ours;
+    sf_mutex_unlock(&a->lock);
+    return is_ours;
+}
+
+/* In a fleet the book's time is another node's. */
+static bool alerts_is_due(struct pass *p)
+{
+    struct sf_alerts *a = p->alerts;
+    int64_t mono_ns = sf_clock_mono_ns();
+    if (!sf_fleet_text_is_on(p->service))
+        return a->book.last_ns > p->now_ns || p->now_ns - a->book.last_ns >= a->rules->interval_ns;
+    if (a->asked_ns && mono_ns - a->asked_ns < a->rules->interval_ns)
+        return false;
+    a->asked_ns = mono_ns;
+    return true;
+}
+
+enum sf_err sf_alerts_pull_silences(struct sf_alerts *a, struct sf_service *s, struct sf_why *why)
+{
+    struct sf_silence_book new = {0}, old;
+    struct sf_buf own = {0};
+    struct sf_arena req = {0};
+    sf_str text;
+    bool is_new = false;
+    enum sf_err err;
+    if (!sf_fleet_text_is_on(s))
+        return SF_OK;
+    err = sf_arena_init(&req, TEXT_CAP)
+              ? sf_fleet_text_pull(&a->fleet_silences, s, &req, &text, &is_new, why)
+              : sf_no_memory(why, "silences");
+    if (!err && is_new)
+        err = sf_silence_book_read(&new, text, why);
+    if (!err && is_new) {
+        sf_mutex_lock(&a->lock);
+        old = a->silences;
+        a->silences = new;
+        sf_mutex_unlock(&a->lock);
+        sf_silence_book_done(&old);
+        err = sf_dir_replace(a->dir, silence_file, sf_str_bytes(text), why);
+    } else if (!err && a->fleet_silences.version == 0) { /* what this node had before */
+        sf_mutex_lock(&a->lock);
+        if (a->silences.n)
+            sf_silence_book_write(&a->silences, &own);
+        sf_mutex_unlock(&a->lock);
+        if (own.len)
+            err = sf_buf_ok(&own) ? sf_fleet_text_push(&a->fleet_silences, s, sf_buf_str(&own), why)
+                                  : sf_no_memory(why, "silences");
+    }
+    sf_arena_done(&req);
+    sf_buf_done(&own);
+    return err;
+}
+
+/* Silences of other nodes hold here within seconds. A fault is stated by what needs them. */
+static void sync_silences(struct pass *p)
+{
+    struct sf_alerts *a = p->alerts;
+    int64_t mono_ns = sf_clock_mono_ns();
+    if (!sf_fleet_text_is_on(p->service) ||
+        (a->silences_asked_ns && mono_ns - a->silences_asked_ns < SILENCES_NS))
+        return;
+    a->silences_asked_ns = mono_ns;
+    sf_mutex_lock(&a->silence_file);
+    (void)sf_alerts_pull_silences(a, p->service, NULL);
+    sf_mutex_unlock(&a->silence_file);
+}
+
 /* ---- a pass ---- */
 
 static void alerts_save(struct pass *p)
@@ -427,11 +594,13 @@ static void alerts_save(struct pass *p)
     struct sf_buf text = {0};
     struct sf_why why = {0};
     enum sf_err err;
-    if (!a->book.is_changed)
+    if (!a->book.is_changed && !is_unshared(p, &a->fleet_book))
         return;
     sf_alert_book_write(&a->book, &text);
     err = sf_buf_ok(&text) ? sf_dir_replace(a->dir, state_file, sf_buf_bytes(&text), &why)
                            : sf_no_memory(&why, "alerts");
+    if (!err)
+        err = sf_fleet_text_push(&a->fleet_book, p->service, sf_buf_str(&text), &why);
     sf_buf_done(&text);
     a->book.is_changed = err != SF_OK; /* the next pass tries again */
     if (err)
@@ -444,21 +613,24 @@ static void save_history(struct pass *p)
     struct sf_buf text = {0};
     struct sf_why why = {0};
     enum sf_err err;
-    if (!a->history.is_changed)
+    if (!a->history.is_changed && !is_unshared(p, &a->fleet_history))
         return;
     sf_alert_history_write(&a->history, &text);
     err = sf_buf_ok(&text) ? sf_dir_replace(a->dir, history_file, sf_buf_bytes(&text), &why)
                            : sf_no_memory(&why, "alerts");
+    if (!err)
+        err = sf_fleet_text_push(&a->fleet_history, p->service, sf_buf_str(&text), &why);
     sf_buf_done(&text);
     a->history.is_changed = err != SF_OK;
     if (err)
         sf_service_say(p->service, SF_SAY_WARN, "alerts: the history is not saved: %s", why.text);
 }
 
-enum sf_err sf_alerts_save_silences(struct sf_alerts *a, const struct sf_buf *text,
-                                    struct sf_why *why)
+enum sf_err sf_alerts_save_silences(struct sf_alerts *a, struct sf_service *s,
+                                    const struct sf_buf *text, struct sf_why *why)
 {
-    return sf_dir_replace(a->dir, silence_file, sf_buf_bytes(text), why);
+    enum sf_err err = sf_fleet_text_push(&a->fleet_silences, s, sf_buf_str(text), why);
+    return err ? err : sf_dir_replace(a->dir, silence_file, sf_buf_bytes(text), why);
 }
 
 void sf_alerts_run(struct sf_service *s, struct sf_worker *worker, int64_t now_ns,
@@ -470,7 +642,13 @@ void sf_alerts_run(struct sf_service *s, struct sf_worker *worker, int64_t now_n
     take_next(a);
     if (!a->started_ns)
         a->started_ns = now_ns;
-    if (a->book.last_ns > now_ns || now_ns - a->book.last_ns >= a->rules->interval_ns) {
+    if (!a->is_ours && !sf_fleet_text_is_on(s)) { /* only this thread changes it */
+        sf_mutex_lock(&a->lock);
+        a->is_ours = true;
+        sf_mutex_unlock(&a->lock);
+    }
+    sync_silences(&p);
+    if (alerts_is_due(&p) && alerts_take_turn(&p)) {
         for (size_t i = 0; i < a->rules->n && !atomic_load(is_stopping); i++) {
             if (!a->rules->list[i].is_each)
                 (void)alerts_evaluate(&p, &a->rules->list[i], i);
@@ -512,6 +690,9 @@ void sf_alerts_render(struct sf_alerts *a, struct sf_exposition *e)
     alerts_one(e, "spanflame_alerts_rules", SF_METRIC_GAUGE, "Rules of alerts.", a->rules->n);
     alerts_one(e, "spanflame_alerts_pending", SF_METRIC_GAUGE,
                "Alerts that are true, not long enough.", n[SF_ALERT_PENDING]);
+    alerts_one(e, "spanflame_alerts_evaluates", SF_METRIC_GAUGE,
+               "1 on the node that evaluates the rules of a fleet, and on a single server.",
+               a->is_ours);
     alerts_one(e, "spanflame_alerts_firing", SF_METRIC_GAUGE, "Alerts that fire.",
                n[SF_ALERT_FIRING]);
     alerts_one(e, "spanflame_alerts_silences", SF_METRIC_GAUGE,

@@ -7,6 +7,7 @@
 #include "os/thread.h"
 #include "serve/alerts/alert_delivery.h"
 #include "serve/alerts/alerts.h"
+#include "serve/fleet_text.h"
 
 struct sf_alert_health { /* of one rule; listed in the order of the rules */
     int64_t last_ns;     /* time of the last evaluation; 0: none yet */
@@ -16,16 +17,25 @@ struct sf_alert_health { /* of one rule; listed in the order of the rules */
     bool is_partial;   /* evaluated with incomplete data; `why` says what could not be read */
 };
 
-/* Replaces the file of silences. */
-enum sf_err sf_alerts_save_silences(struct sf_alerts *a, const struct sf_buf *text,
-                                    struct sf_why *why);
+/* Takes over the silences of other nodes; with silence_file held. Nothing on a single server. */
+enum sf_err sf_alerts_pull_silences(struct sf_alerts *a, struct sf_service *s, struct sf_why *why);
+/* Replaces the file of silences, and those of all nodes; with silence_file held. */
+enum sf_err sf_alerts_save_silences(struct sf_alerts *a, struct sf_service *s,
+                                    const struct sf_buf *text, struct sf_why *why);
 
 struct sf_alerts {
     struct sf_dir *dir;
-    struct sf_alert_delivery *delivery;  /* used by the delivering thread only */
-    int64_t started_ns;                  /* wall clock of the first run; 0: not yet */
+    struct sf_alert_delivery *delivery; /* used by the delivering thread only */
+    int64_t started_ns;                 /* wall clock of the first run; 0: not yet */
+    /* Of a fleet; of the thread that evaluates: */
+    struct sf_fleet_text fleet_book, fleet_history;
+    int64_t asked_ns;                    /* monotonic: when this node last asked for its turn, */
+    int64_t silences_asked_ns;           /* and for silences */
+    struct sf_mutex silence_file;        /* one change of the silences at a time */
+    struct sf_fleet_text fleet_silences; /* guarded by it */
     struct sf_mutex lock;                /* guards what follows; no other lock is taken while it is
                                           * held */
+    bool is_ours;                        /* this node evaluates and notifies */
     struct sf_alert_rules *rules, *next; /* only the thread that evaluates changes `rules` */
     struct sf_alert_book book;           /* likewise */
     struct sf_alert_health *health;      /* SF_LIMIT_ALERT_RULES */

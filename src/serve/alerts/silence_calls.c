@@ -31,9 +31,10 @@ static void silence_calls_say(struct sf_call *call, const char *what, const char
 }
 
 /* The text is made under the lock, the file written outside it. */
-static enum sf_err silence_calls_save(struct sf_alerts *a, struct sf_buf *text, struct sf_why *why)
+static enum sf_err silence_calls_save(struct sf_call *call, struct sf_buf *text, struct sf_why *why)
 {
-    enum sf_err err = sf_buf_ok(text) ? sf_alerts_save_silences(a, text, why)
+    struct sf_service *s = call->service;
+    enum sf_err err = sf_buf_ok(text) ? sf_alerts_save_silences(s->alerts, s, text, why)
                                       : sf_no_memory(why, "silences");
     sf_buf_done(text);
     return err;
@@ -52,6 +53,12 @@ bool sf_silence_calls_post(struct sf_call *call, struct sf_worker *worker)
     (void)worker;
     if (err)
         return sf_call_fail(call, err, &why);
+    sf_mutex_lock(&a->silence_file);
+    err = sf_alerts_pull_silences(a, call->service, &why);
+    if (err) {
+        sf_mutex_unlock(&a->silence_file);
+        return sf_call_fail(call, err, &why);
+    }
     sf_mutex_lock(&a->lock);
     sf_silence_book_tidy(&a->silences, now_ns - KEPT_NS);
     a->silences.redactor = call->service->intake.redactor;
@@ -64,13 +71,14 @@ bool sf_silence_calls_post(struct sf_call *call, struct sf_worker *worker)
     sf_counters_add(call->service->counters, SF_COUNT_REDACTIONS, a->silences.n_redacted);
     sf_mutex_unlock(&a->lock);
     if (!err) {
-        err = silence_calls_save(a, &text, &why);
+        err = silence_calls_save(call, &text, &why);
         if (err) { /* undo the change in memory: the file could not be written */
             sf_mutex_lock(&a->lock);
             sf_silence_book_remove(&a->silences, id);
             sf_mutex_unlock(&a->lock);
         }
     }
+    sf_mutex_unlock(&a->silence_file);
     if (err)
         return sf_call_fail(call, err, &why);
     silence_calls_say(call, "silenced", id);
@@ -89,6 +97,12 @@ bool sf_silence_calls_delete(struct sf_call *call, struct sf_worker *worker)
     enum sf_err err;
     (void)worker;
     snprintf(id, sizeof(id), "%.*s", SF_STR_ARG(sf_str_part(call->arg, 0, 16)));
+    sf_mutex_lock(&a->silence_file);
+    err = sf_alerts_pull_silences(a, call->service, &why);
+    if (err) {
+        sf_mutex_unlock(&a->silence_file);
+        return sf_call_fail(call, err, &why);
+    }
     sf_mutex_lock(&a->lock);
     err = sf_silence_book_expire(&a->silences, call->arg, call->tenant, sf_clock_wall_ns(), &end_ns,
                                  &why);
@@ -96,13 +110,14 @@ bool sf_silence_calls_delete(struct sf_call *call, struct sf_worker *worker)
         sf_silence_book_write(&a->silences, &text);
     sf_mutex_unlock(&a->lock);
     if (!err) {
-        err = silence_calls_save(a, &text, &why);
+        err = silence_calls_save(call, &text, &why);
         if (err) {
             sf_mutex_lock(&a->lock);
             sf_silence_book_set_end(&a->silences, call->arg, end_ns);
             sf_mutex_unlock(&a->lock);
         }
     }
+    sf_mutex_unlock(&a->silence_file);
     if (err)
         return sf_call_fail(call, err, &why);
     silence_calls_say(call, "silence ended", id);

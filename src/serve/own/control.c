@@ -14,6 +14,7 @@
 #include "os/random.h"
 #include "os/thread.h"
 #include "serve/caller_key.h"
+#include "serve/fleet_text.h"
 #include "serve/own/control_calls.h"
 
 enum {
@@ -22,9 +23,11 @@ enum {
                                  * another */
     FRESH_MS = 75 * 1000,       /* a collector that polled within this time is expected to receive a
                                  * capture */
-    CAPTURE_GRACE_S = 20        /* additional time for a collector to receive the request and to
+    CAPTURE_GRACE_S = 20,       /* additional time for a collector to receive the request and to
                                  * send the profile */
+    TRIES = 5                   /* of a change, while other nodes change the same */
 };
+#define TEXT_CAP ((size_t)64 << 20) /* address space for the documents of a fleet */
 
 struct parked {
     struct sf_call *call;
@@ -38,6 +41,8 @@ struct sf_control {
     struct sf_service *service;
     struct sf_dir *dir;
     struct sf_mutex file_mutex; /* one change at a time; held while the file is replaced */
+    struct sf_fleet_text fleet; /* likewise, and while the store is asked */
+    char said[240];             /* why that failed last */
     struct sf_mutex mutex;      /* guards all below; held for no system call */
     struct sf_condvar signal;
     struct sf_thread thread;
@@ -310,17 +315,87 @@ void sf_control_visit(struct sf_control *c,
 
 /* ---- documents ---- */
 
-enum sf_err sf_control_change(struct sf_control *c, const struct sf_control_change *change,
-                              const struct sf_control_doc *doc, bool is_whole, struct sf_why *why)
+/* With file_mutex held, as all until sf_control_change. */
+static enum sf_err control_take_over(struct sf_control *c, sf_str text, struct sf_why *why)
+{
+    struct sf_control_set *new = NULL, *old;
+    struct sf_buf copy = {0};
+    enum sf_err err = sf_control_set_read(text, &new, why);
+    if (err)
+        return err;
+    sf_mutex_lock(&c->mutex);
+    old = c->set;
+    c->set = new;
+    c->generation++;
+    sf_condvar_wake_all(&c->signal);
+    sf_mutex_unlock(&c->mutex);
+    sf_control_set_close(old);
+    sf_buf_add_str(&copy, text);
+    err = sf_control_set_save(c->dir, &copy, why);
+    sf_buf_done(&copy);
+    return err;
+}
+
+/* What a node had before it was in a fleet is shared if the fleet has nothing. */
+static enum sf_err share_own_documents(struct sf_control *c, struct sf_why *why)
+{
+    struct sf_buf text = {0};
+    enum sf_err err = SF_OK;
+    sf_mutex_lock(&c->mutex);
+    sf_control_set_print(c->set, &text);
+    sf_mutex_unlock(&c->mutex);
+    if (text.len)
+        err = sf_buf_ok(&text) ? sf_fleet_text_push(&c->fleet, c->service, sf_buf_str(&text), why)
+                               : sf_no_memory(why, "the control documents");
+    sf_buf_done(&text);
+    return err;
+}
+
+static enum sf_err control_pull(struct sf_control *c, struct sf_why *why)
+{
+    struct sf_arena req = {0};
+    sf_str text;
+    bool is_new = false;
+    enum sf_err err;
+    if (!sf_fleet_text_is_on(c->service))
+        return SF_OK;
+    err = sf_arena_init(&req, TEXT_CAP)
+              ? sf_fleet_text_pull(&c->fleet, c->service, &req, &text, &is_new, why)
+              : sf_no_memory(why, "the control documents");
+    if (!err && is_new)
+        err = control_take_over(c, text, why);
+    else if (!err && c->fleet.version == 0)
+        err = share_own_documents(c, why);
+    sf_arena_done(&req);
+    return err;
+}
+
+void sf_control_sync(struct sf_control *c)
+{
+    struct sf_why why = {0};
+    enum sf_err err;
+    if (!c || !sf_fleet_text_is_on(c->service))
+        return;
+    sf_mutex_lock(&c->file_mutex);
+    err = control_pull(c, &why);
+    if (err && err != SF_ERR_BUSY && strcmp(c->said, why.text) != 0) /* once, while it continues */
+        sf_service_say(c->service, SF_SAY_WARN,
+                       "control: documents of other nodes are not known: %s", why.text);
+    snprintf(c->said, sizeof(c->said), "%s", err ? why.text : "");
+    sf_mutex_unlock(&c->file_mutex);
+}
+
+static enum sf_err control_change(struct sf_control *c, const struct sf_control_change *change,
+                                  const struct sf_control_doc *doc, bool is_whole,
+                                  struct sf_why *why)
 {
     const struct sf_control_target *target = &change->target;
     const struct sf_control_doc *before;
     struct sf_control_doc old = {0}, new = {0};
     struct sf_buf text = {0};
-    enum sf_err err = SF_OK;
+    enum sf_err err = SF_OK, shared;
     bool is_capture = !doc && !is_whole; /* a capture is only logged */
 
-    sf_mutex_lock(&c->file_mutex);
     sf_mutex_lock(&c->mutex);
     before = sf_control_set_get(c->set, target);
     if (before)
@@ -337,6 +412,10 @@ enum sf_err sf_control_change(struct sf_control *c, const struct sf_control_chan
         sf_control_set_print(c->set, &text);
     }
     sf_mutex_unlock(&c->mutex);
+    if (!err && sf_buf_ok(&text)) {
+        shared = sf_fleet_text_push(&c->fleet, c->service, sf_buf_str(&text), why);
+        err = is_capture ? SF_OK : shared;
+    }
     if (!err)
         err = sf_control_set_save(c->dir, &text, why);
     sf_mutex_lock(&c->mutex);
@@ -346,8 +425,22 @@ enum sf_err sf_control_change(struct sf_control *c, const struct sf_control_chan
     c->generation++;
     sf_condvar_wake_all(&c->signal);
     sf_mutex_unlock(&c->mutex);
-    sf_mutex_unlock(&c->file_mutex);
     sf_buf_done(&text);
+    return err;
+}
+
+enum sf_err sf_control_change(struct sf_control *c, const struct sf_control_change *change,
+                              const struct sf_control_doc *doc, bool is_whole, struct sf_why *why)
+{
+    bool is_capture = !doc && !is_whole;
+    enum sf_err err = SF_ERR_BUSY;
+    sf_mutex_lock(&c->file_mutex);
+    for (unsigned i = 0; err == SF_ERR_BUSY && i < TRIES; i++) {
+        err = control_pull(c, why); /* it is made to what all nodes have now */
+        if (!err || is_capture)
+            err = control_change(c, change, doc, is_whole, why);
+    }
+    sf_mutex_unlock(&c->file_mutex);
     return err;
 }
 
@@ -425,6 +518,7 @@ enum sf_err sf_control_open(struct sf_dir *dir, struct sf_service *service, stru
     c->service = service;
     c->dir = dir;
     c->next_ms = INT64_MAX;
+    c->fleet.kind = "control";
     sf_mutex_init(&c->file_mutex, SF_LOCK_SERVE_CONTROL_FILE);
     sf_mutex_init(&c->mutex, SF_LOCK_SERVE_CONTROL);
     sf_condvar_init(&c->signal);

@@ -41,6 +41,8 @@ void sf_control_close(struct sf_control *c); /* NULL is fine */
 
 /* ---- documents: any thread ---- */
 
+/* Takes over what other nodes of a fleet changed; does nothing on a single server. */
+void sf_control_sync(struct sf_control *c);
 /* Changes the document (NULL: deletes it), writes the file, and wakes polls. `is_whole`: replaces
  * the document; else members missing in `doc` keep their values. */
 enum sf_err sf_control_change(struct sf_control *c, const struct sf_control_change *change,

@@ -371,6 +371,23 @@ enum sf_err sf_control_set_open(struct sf_dir *dir, struct sf_control_set **out,
     return err;
 }
 
+enum sf_err sf_control_set_read(sf_str text, struct sf_control_set **out, struct sf_why *why)
+{
+    struct sf_control_set *s = sf_heap_new(sizeof(*s));
+    struct sf_arena req = {0};
+    enum sf_err err = s && sf_arena_init(&req, (size_t)FILE_MAX)
+                          ? SF_OK
+                          : sf_no_memory(why, "the control documents");
+    if (!err && control_set_load(s, text, &req))
+        err = sf_fail(why, SF_ERR_CORRUPT, "control: a line of the documents cannot be read");
+    sf_arena_done(&req);
+    if (err)
+        sf_heap_free(s);
+    else
+        *out = s;
+    return err;
+}
+
 void sf_control_set_close(struct sf_control_set *s)
 {
     sf_heap_free(s);

@@ -20,12 +20,15 @@
 #include "store/clickhouse/acks.h"
 #include "store/clickhouse/answer_memo.h"
 #include "store/clickhouse/batch_check.h"
+#include "store/clickhouse/lease.h"
 #include "store/clickhouse/operation_union.h"
+#include "store/clickhouse/pin_book.h"
 #include "store/clickhouse/profile_union.h"
 #include "store/clickhouse/remote_erase.h"
 #include "store/clickhouse/remote_keep.h"
 #include "store/clickhouse/row_windows.h"
 #include "store/clickhouse/schema.h"
+#include "store/clickhouse/shared_text.h"
 #include "store/clickhouse/ship_state.h"
 #include "store/clickhouse/shipper.h"
 #include "store/clickhouse/tag_union.h"
@@ -391,6 +394,81 @@ static enum sf_err remote_keep_states(struct sf_store *s, const struct sf_keep_a
     return sf_remote_keep_states(&source, asks, n, q, out, why);
 }
 
+/* ---- what all nodes have in common ---- */
+
+static enum sf_err open_first(struct sf_remote *r, struct sf_shard **out, struct sf_why *why)
+{
+    struct sf_query_ctx q = {0};
+    return open_shard(r, 0, &q, out, why);
+}
+
+static enum sf_err remote_pin(struct sf_store *s, const struct sf_pin *pin, struct sf_why *why)
+{
+    struct sf_remote *r = remote_of(s);
+    struct sf_shard *first = NULL;
+    enum sf_err err = open_first(r, &first, why);
+    if (!err)
+        err = sf_pin_book_pin(first, r->config.address.database, s, pin, why);
+    sf_shard_close(first);
+    return err;
+}
+
+static enum sf_err remote_unpin(struct sf_store *s, uint32_t tenant, sf_trace_id id,
+                                struct sf_why *why)
+{
+    struct sf_remote *r = remote_of(s);
+    struct sf_shard *first = NULL;
+    enum sf_err err = open_first(r, &first, why);
+    if (!err)
+        err = sf_pin_book_unpin(first, r->config.address.database, s, tenant, id, why);
+    sf_shard_close(first);
+    return err;
+}
+
+static enum sf_err remote_shared_get(struct sf_store *s, struct sf_query_ctx *q,
+                                     struct sf_shared_text *io, struct sf_why *why)
+{
+    struct sf_remote *r = remote_of(s);
+    struct sf_shared_text t = *io;
+    struct sf_shard *first = NULL;
+    struct sf_buf answer = {0};
+    enum sf_err err = open_shard(r, 0, q, &first, why);
+    if (!err)
+        err = sf_shared_text_get(first, r->config.address.database, &t, &answer, why);
+    if (!err && !sf_arena_copy(q->req, t.body, &t.body))
+        err = sf_no_room(why, "a text that nodes share");
+    sf_shard_close(first);
+    sf_buf_done(&answer);
+    if (!err)
+        *io = t;
+    return err;
+}
+
+static enum sf_err remote_shared_put(struct sf_store *s, const struct sf_shared_text *text,
+                                     struct sf_why *why)
+{
+    struct sf_remote *r = remote_of(s);
+    struct sf_shard *first = NULL;
+    enum sf_err err = open_first(r, &first, why);
+    if (!err)
+        err = sf_shared_text_put(first, r->config.address.database, text, why);
+    sf_shard_close(first);
+    return err;
+}
+
+static enum sf_err remote_shared_lease(struct sf_store *s, const char *name, int64_t ttl_ns,
+                                       bool *out, struct sf_why *why)
+{
+    struct sf_remote *r = remote_of(s);
+    struct sf_lease lease = {.name = name, .ttl_ns = ttl_ns};
+    struct sf_shard *first = NULL;
+    enum sf_err err = open_first(r, &first, why);
+    if (!err)
+        err = sf_lease_ask(&lease, first, r->config.address.database, sf_local_uuid(s), out, why);
+    sf_shard_close(first);
+    return err;
+}
+
 /* ---- writing ---- */
 
 /* With `ack: remote`, a request is refused while a shard is unreachable: the sender retries. */
@@ -453,6 +531,8 @@ static enum sf_err remote_erase(struct sf_store *s, uint32_t tenant,
     uint64_t id = 0, n = 0;
     sf_str name;
     enum sf_err err = open_shard(r, 0, &q, &shard, why), late = SF_OK;
+    if (!err)
+        err = sf_pin_book_erase(shard, database, s, tenant, which, why);
     if (!err)
         err = sf_remote_erase_begin(shard, database, s, tenant, which,
                                     sf_wal_whole_lsn(sf_local_log(s)), &id, why);
@@ -616,6 +696,11 @@ static void fill_ops(void)
     ops.detail_sums = remote_detail_sums;
     ops.detail_top = remote_detail_top;
     ops.erase = remote_erase;
+    ops.pin = remote_pin;
+    ops.unpin = remote_unpin;
+    ops.shared_get = remote_shared_get;
+    ops.shared_put = remote_shared_put;
+    ops.shared_lease = remote_shared_lease;
     ops.keep_due = remote_keep_due;
     ops.keep_put = remote_keep_put;
     ops.keep_get = remote_keep_get;

@@ -14,6 +14,7 @@
 #include "base/time_unit.h"
 #include "model/process.h"
 #include "os/random.h"
+#include "store/clickhouse/pin_set.h"
 #include "store/clickhouse/row_removal.h"
 #include "store/clickhouse/schema.h"
 #include "store/local/local.h"
@@ -127,6 +128,7 @@ struct attempt {
     const struct sf_verdict *v;
     struct sf_shard *shard;
     sf_str tenant;
+    struct sf_pin_set pins; /* stay whatever their outcome */
     uint64_t number;
     uint64_t round;
     uint64_t *batches;
@@ -329,7 +331,12 @@ static enum sf_err copy_named(struct attempt *a, struct sf_why *why)
         put_kept(a, "trace_id", "kept_traces");
         sf_buf_print(&a->sql, ")) OR (span_id != 0 AND span_id IN ");
         put_kept(a, "arrayJoin(spans)", "kept_traces");
-        sf_buf_print(&a->sql, "))");
+        sf_buf_print(&a->sql, ")");
+        if (a->pins.round) {
+            sf_buf_print(&a->sql, " OR ");
+            sf_pin_set_where(&a->pins, a->r->database, true, &a->sql);
+        }
+        sf_buf_print(&a->sql, ")");
     }
     return remote_keep_run(a->shard, &a->sql, why);
 }
@@ -377,7 +384,12 @@ static enum sf_err copy_nameless(struct attempt *a, struct sf_why *why)
                      "transform(toString(service), [%.*s], [%.*s], toUInt64(0)) AS "
                      "by_service",
                      columns, SF_STR_ARG(sf_buf_str(&names)), SF_STR_ARG(sf_buf_str(&hashes)));
-        put_rows(a, " AND span_id = 0 AND NOT is_request AND " NO_TRACE ") AS u");
+        put_rows(a, " AND span_id = 0 AND NOT is_request AND " NO_TRACE);
+        if (a->pins.round) { /* these were copied */
+            sf_buf_print(&a->sql, " AND NOT ");
+            sf_pin_set_where(&a->pins, a->r->database, true, &a->sql);
+        }
+        sf_buf_print(&a->sql, ") AS u");
         put_near(a, "process", "a");
         sf_buf_print(&a->sql, ") AS u");
         put_near(a, "by_service", "b");
@@ -438,14 +450,32 @@ static enum sf_err put_on_shard(struct attempt *a, int64_t grace_s, struct sf_wh
     return err ? err : confirm(a, grace_s, why);
 }
 
+static enum sf_err read_pins(const struct sf_remote_source *r, struct sf_pin_set *out,
+                             struct sf_why *why)
+{
+    struct sf_query_ctx q = {0};
+    struct sf_shard **shards = sf_heap_new_n(r->n_shards, sizeof(struct sf_shard *));
+    enum sf_err err = shards ? SF_OK : sf_no_memory(why, "shards");
+    for (uint32_t i = 0; !err && i < r->n_shards; i++)
+        err = r->open(r->arg, i, &q, &shards[i], why);
+    if (!err)
+        err = sf_pin_set_spread(shards, r->n_shards, r->database, out, why);
+    for (uint32_t i = 0; shards && i < r->n_shards; i++)
+        sf_shard_close(shards[i]);
+    sf_heap_free(shards);
+    return err;
+}
+
 enum sf_err sf_remote_keep_put(const struct sf_remote_source *r, const struct sf_verdict *v,
                                int64_t grace_s, struct sf_why *why)
 {
     struct sf_query_ctx q = {0};
+    struct sf_pin_set pins = {0};
     struct sf_deflate *deflate = sf_deflate_new();
-    enum sf_err err = deflate ? SF_OK : sf_no_memory(why, "a verdict");
+    enum sf_err err = deflate ? read_pins(r, &pins, why) : sf_no_memory(why, "a verdict");
     for (uint32_t i = 0; !err && i < r->n_shards; i++) {
-        struct attempt a = {.r = r, .v = v, .deflate = deflate, .answer = {.max = ANSWER_LEN}};
+        struct attempt a = {
+            .r = r, .v = v, .pins = pins, .deflate = deflate, .answer = {.max = ANSWER_LEN}};
         if (!sf_local_tenant_name(r->store, v->head.tenant, &a.tenant))
             err = sf_fail(why, SF_ERR_NOT_FOUND, "this tenant has no name");
         if (!err)

@@ -1,3 +1,7 @@
+/* remote_retain.c - one pass over the partitions of a shard. Partitions that are too old are
+ * dropped, rows before dictionaries; one that has rows of pinned traces loses all other rows and is
+ * kept. Then rows of tenants with shorter ages are deleted. Every removal is recorded first
+ * (row_removal.h). */
 #include "store/clickhouse/remote_retain.h"
 
 #include <inttypes.h>
@@ -167,6 +171,82 @@ static enum sf_err remote_retain_drop(struct work *w, struct partition *p, struc
     return err;
 }
 
+/* ---- what is pinned ---- */
+
+/* False in `out`: this is not the round for it. */
+static enum sf_err ask_pins(struct sf_remote_retain *r, bool *out, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    if (!r->has_pins && r->may_ask_pins) {
+        err = sf_pin_set_spread(r->shards, r->n_shards, r->database, &r->pins, why);
+        r->has_pins = !err;
+    }
+    *out = r->has_pins;
+    return err;
+}
+
+static bool has_traces(const struct kept *k)
+{
+    return k->is_counted && k->age != AGE_PROFILES;
+}
+
+static bool is_undecided(const struct kept *k)
+{
+    return strcmp(k->name, SF_SCHEMA_UNDECIDED) == 0;
+}
+
+static bool is_of_samples(const struct kept *k)
+{
+    return is_undecided(k) || strcmp(k->name, "details") == 0;
+}
+
+/* Deletes what is not pinned, when something is: then the day stays. */
+static enum sf_err spare_pinned(struct work *w, const struct partition *p, bool *out_stays,
+                                struct sf_why *why)
+{
+    const struct kept *k = &kept[p->table];
+    struct sf_remote_retain *r = w->r;
+    struct sf_buf day = {0}, where = {0};
+    struct sf_row_removal removal = {
+        .shard = r->shard, .database = r->database, .table = k->name, .rows_of = rows_of(k)};
+    char by[60];
+    uint64_t n = 0;
+    bool may = false;
+    enum sf_err err = ask_pins(r, &may, why);
+    *out_stays = !may;
+    if (err || !may || !r->pins.round)
+        return err;
+    if (is_undecided(k))
+        sf_buf_print(&day, "intDiv(bucket, 3600) = %s AND ", p->id);
+    else
+        sf_buf_print(&day, "day = toDate(%u) AND ", p->day);
+    sf_buf_add_str(&where, sf_buf_str(&day));
+    sf_pin_set_where(&r->pins, r->database, is_of_samples(k), &where);
+    removal.where = sf_buf_str(&where);
+    err = sf_buf_ok(&where) ? sf_row_removal_count(&removal, &n, why)
+                            : sf_no_memory(why, "a statement");
+    if (!err && n) {
+        r->n_spared += n;
+        *out_stays = true;
+        sf_buf_reset(&where);
+        sf_buf_print(&where, "%.*sNOT ", SF_STR_ARG(sf_buf_str(&day)));
+        sf_pin_set_where(&r->pins, r->database, is_of_samples(k), &where);
+        removal.where = sf_buf_str(&where);
+        err = sf_buf_ok(&where) ? sf_row_removal_count(&removal, &n, why)
+                                : sf_no_memory(why, "a statement");
+        snprintf(by, sizeof(by), "age.%s.%" PRIu64, p->id, n);
+        removal.by = sf_str_from(by);
+        if (!err && n)
+            err = sf_row_removal_note(&removal, why);
+        if (!err && n)
+            err = sf_row_removal_delete(&removal, why);
+        r->n_deleted += err ? 0 : n;
+    }
+    sf_buf_done(&day);
+    sf_buf_done(&where);
+    return err;
+}
+
 static enum sf_err drop_old(struct work *w, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
@@ -174,9 +254,13 @@ static enum sf_err drop_old(struct work *w, struct sf_why *why)
         uint16_t first = first_day(w->r, age_of(&w->r->longest, kept[t].age));
         for (uint32_t i = 0; !err && i < w->n; i++) {
             struct partition *p = &w->list[i];
+            bool stays = false;
             if (p->table != t || p->day >= first || (!kept[t].is_counted && has_rows(w, p->day)))
                 continue;
-            err = remote_retain_drop(w, p, why);
+            if (has_traces(&kept[t]))
+                err = spare_pinned(w, p, &stays, why);
+            if (!err && !stays)
+                err = remote_retain_drop(w, p, why);
         }
     }
     return err;
@@ -193,6 +277,7 @@ static enum sf_err delete_rows(struct work *w, const struct sf_tenant_ages *t, c
     struct sf_row_removal removal = {
         .shard = w->r->shard, .database = w->r->database, .table = k->name, .rows_of = rows_of(k)};
     uint64_t n = 0;
+    bool may = true;
     enum sf_err err;
     if (first <= first_day(w->r, age_of(&w->r->longest, k->age)))
         return SF_OK;
@@ -201,6 +286,19 @@ static enum sf_err delete_rows(struct work *w, const struct sf_tenant_ages *t, c
     removal.where = sf_buf_str(&where);
     err = sf_buf_ok(&where) ? sf_row_removal_count(&removal, &n, why)
                             : sf_no_memory(why, "a statement");
+    if (!err && n && has_traces(k)) {
+        err = ask_pins(w->r, &may, why);
+        if (!err && may && w->r->pins.round) {
+            uint64_t n_all = n;
+            sf_buf_print(&where, " AND NOT ");
+            sf_pin_set_where(&w->r->pins, w->r->database, is_of_samples(k), &where);
+            removal.where = sf_buf_str(&where);
+            err = sf_buf_ok(&where) ? sf_row_removal_count(&removal, &n, why)
+                                    : sf_no_memory(why, "a statement");
+            w->r->n_spared += n_all - n;
+        }
+        n = may ? n : 0;
+    }
     if (!err && n) {
         snprintf(by, sizeof(by), "tenant.%u.%" PRIu64, first, n);
         removal.by = sf_str_from(by);

@@ -309,7 +309,38 @@ static enum sf_err step_4(const char *database,
     return err;
 }
 
-static sf_schema_step *const steps[SF_SCHEMA_VERSION] = {step_1, step_2, step_3, step_4};
+/* What all nodes have in common.
+ *
+ * shared   a text by kind, tenant and name; the newest version counts. On the first shard
+ *          (shared_text.h)
+ * pinned   what rows of pinned traces look like, in one round of upkeep (pin_set.h) */
+static const char *const step_5_tables[] = {
+    "shared (kind LowCardinality(String), tenant String, name String, version UInt64, mark UInt64, "
+    "is_gone UInt8, ends_ns Int64, at DateTime64(3) DEFAULT now64(3), body String) ENGINE = "
+    "ReplacingMergeTree(version) ORDER BY (kind, tenant, name) SETTINGS "
+    "non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1",
+    "pinned (round UInt64, tenant LowCardinality(String), trace_id FixedString(16), span_id "
+    "UInt64, "
+    "service LowCardinality(String), start_ns Int64, end_ns Int64, at DateTime DEFAULT now()) "
+    "ENGINE = MergeTree ORDER BY (round, tenant, trace_id) TTL at + INTERVAL 1 DAY",
+};
+
+static enum sf_err step_5(const char *database,
+                          enum sf_err (*run)(void *arg, struct sf_buf *sql, struct sf_why *why),
+                          void *arg, struct sf_why *why)
+{
+    struct sf_buf sql = {0};
+    enum sf_err err = SF_OK;
+    for (size_t i = 0; !err && i < sizeof(step_5_tables) / sizeof(step_5_tables[0]); i++) {
+        sf_buf_reset(&sql);
+        sf_buf_print(&sql, "CREATE TABLE IF NOT EXISTS %s.%s", database, step_5_tables[i]);
+        err = run(arg, &sql, why);
+    }
+    sf_buf_done(&sql);
+    return err;
+}
+
+static sf_schema_step *const steps[SF_SCHEMA_VERSION] = {step_1, step_2, step_3, step_4, step_5};
 
 static enum sf_err schema_walk(uint32_t from, const char *database,
                                enum sf_err (*run)(void *arg, struct sf_buf *sql,

@@ -19,6 +19,7 @@
 #include "base/time_unit.h"
 #include "os/clock.h"
 #include "os/thread.h"
+#include "store/clickhouse/pin_book.h"
 #include "store/clickhouse/remote_erase.h"
 #include "store/clickhouse/remote_outbox.h"
 #include "store/clickhouse/remote_source.h"
@@ -58,6 +59,7 @@ struct sf_shipper {
     struct sf_wal_follow *follow;
     struct sf_remote_outbox outbox;
     struct sf_remote_erase erasures;
+    struct sf_pin_book pins;
     struct sf_deflate *deflate;
     struct sf_buf frame, sql;
     struct target *targets;
@@ -241,14 +243,17 @@ static enum sf_err make_ready(struct sf_shipper *s, struct target *t, struct sf_
     return err;
 }
 
-/* Reads new erasures, so that erased rows are not shipped from this node's log. */
-static enum sf_err learn_erasures(struct sf_shipper *s, struct sf_why *why)
+/* What other nodes say: what was erased anywhere must not follow out of this node's log, and what
+ * is pinned stays here, too. */
+static enum sf_err shipper_learn(struct sf_shipper *s, struct sf_why *why)
 {
     struct target *t = &s->targets[0];
     enum sf_err err = make_ready(s, t, why);
     if (!err)
         err = sf_remote_erase_learn(&s->erasures, t->shard, s->config.address->database, s->store,
                                     sf_wal_whole_lsn(s->wal), s->state.shipped_lsn, why);
+    if (!err)
+        err = sf_pin_book_learn(&s->pins, t->shard, s->config.address->database, s->store, why);
     if (err) {
         t->is_up = false;
         t->is_ready = false;
@@ -518,7 +523,7 @@ static bool shipper_send_batch(struct sf_shipper *s)
             s->config.failed(s->config.confirmed_arg);
         if (!shipper_wait_ns(s, delay_ns))
             return false;
-        (void)learn_erasures(s, NULL); /* hides newly erased rows on this node, too */
+        (void)shipper_learn(s, NULL); /* what was erased meanwhile is hidden on this node, too */
         delay_ns = delay_ns * 2 < MAX_DELAY_NS ? delay_ns * 2 : MAX_DELAY_NS;
     }
     s->is_resumed = false;
@@ -543,7 +548,7 @@ static void note_caught_up(struct sf_shipper *s)
 /* Ships one batch. False: the server stops, or there is nothing to do for now. */
 static bool ship_one(struct sf_shipper *s, enum sf_err *out_err, struct sf_why *why)
 {
-    enum sf_err err = learn_erasures(s, why);
+    enum sf_err err = shipper_learn(s, why);
     if (!err)
         err = read_batch(s, why);
     if (err == SF_ERR_NOT_FOUND) {

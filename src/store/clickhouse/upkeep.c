@@ -14,6 +14,7 @@
 #include "store/clickhouse/remote_keep.h"
 #include "store/clickhouse/remote_retain.h"
 #include "store/clickhouse/schema.h"
+#include "store/clickhouse/shared_text.h"
 #include "store/local/local.h"
 
 #define CONNECT_NS (5 * SF_NS_PER_S)
@@ -27,7 +28,8 @@ struct sf_upkeep {
     struct sf_thread thread;
     struct sf_shard **shards;
     struct sf_lease lease;
-    char said[240]; /* the last error that was logged */
+    char said[240];      /* the last error that was logged */
+    uint64_t pins_round; /* before this one, days with pinned traces are left alone */
 
     struct sf_mutex lock; /* guards what follows; a leaf lock */
     struct sf_condvar wake;
@@ -84,7 +86,10 @@ static enum sf_err retain(struct sf_upkeep *u, struct sf_why *why)
     struct sf_retention rule;
     struct sf_tenant_rule longest;
     struct sf_tenant_ages *tenants = NULL;
-    struct sf_remote_retain r = {.database = u->config.address->database};
+    struct sf_remote_retain r = {.database = u->config.address->database,
+                                 .shards = u->shards,
+                                 .n_shards = u->config.address->n_shards,
+                                 .may_ask_pins = u->counts.n_rounds >= u->pins_round};
     enum sf_err err = SF_OK;
     if (!sf_local_retention(u->store, &rule, &r.now_ns))
         return SF_OK; /* the clock is ahead, as the local store has reported */
@@ -100,6 +105,8 @@ static enum sf_err retain(struct sf_upkeep *u, struct sf_why *why)
         err = sf_remote_retain_work(&r, why);
     }
     sf_heap_free(tenants);
+    if (r.n_spared) /* it is the same the next time: not in every round */
+        u->pins_round = u->counts.n_rounds + SLOW_ROUNDS;
     sf_mutex_lock(&u->lock);
     u->counts.n_dropped += r.n_dropped;
     u->counts.n_deleted += r.n_deleted;
@@ -174,6 +181,8 @@ static enum sf_err upkeep_work(struct sf_upkeep *u, struct sf_why *why)
         err = clear_judged(u, why);
     if (!err && is_ours && sf_lease_is_held(&u->lease))
         err = retain(u, why);
+    if (!err && is_ours && sf_lease_is_held(&u->lease) && u->counts.n_rounds % SLOW_ROUNDS == 0)
+        err = sf_shared_text_tidy(u->shards[0], u->config.address->database, why);
     return err;
 }
 

@@ -632,6 +632,11 @@ struct sf_wal *sf_local_log(struct sf_store *s)
     return ((struct sf_local *)s)->wal;
 }
 
+bool sf_local_is_pinned(struct sf_store *s, const struct sf_pin *pin)
+{
+    return sf_pins_has((struct sf_local *)s, pin);
+}
+
 const uint8_t *sf_local_uuid(const struct sf_store *s)
 {
     return ((const struct sf_local *)s)->uuid;

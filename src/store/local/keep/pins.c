@@ -261,9 +261,24 @@ enum sf_err sf_pins_read(struct sf_store *s, struct sf_query_ctx *q, const struc
     return SF_OK;
 }
 
+bool sf_pins_has(struct sf_local *l, const struct sf_pin *pin)
+{
+    struct sf_keep_book *b = &l->keep;
+    bool has = false;
+    sf_mutex_lock(&b->lock);
+    for (size_t i = 0; !has && i < b->n_pins; i++) {
+        const struct sf_pin *p = &b->pins[i];
+        has = p->tenant == pin->tenant && sf_trace_id_eq(p->trace, pin->trace) &&
+              p->until_ns == pin->until_ns && p->created_ns == pin->created_ns &&
+              sf_str_eq(p->note, pin->note);
+    }
+    sf_mutex_unlock(&b->lock);
+    return has;
+}
+
 /* ---- for the store ---- */
 
-static bool pins_is_named(const struct sf_pin *p, const struct sf_selector *which)
+bool sf_pins_is_named(const struct sf_pin *p, const struct sf_selector *which)
 {
     if (which->what == SF_SELECT_ALL)
         return (which->from_ns == 0 && which->to_ns == 0) ||
@@ -288,7 +303,7 @@ enum sf_err sf_pins_erase(struct sf_local *l, uint32_t tenant, const struct sf_s
         return sf_no_memory(why, "pins");
     }
     for (size_t i = 0; i < b->n_pins;) {
-        if (b->pins[i].tenant == tenant && pins_is_named(&b->pins[i], which))
+        if (b->pins[i].tenant == tenant && sf_pins_is_named(&b->pins[i], which))
             b->pins[i] = b->pins[--b->n_pins];
         else
             i++;
