@@ -16,7 +16,7 @@ void sf_symbol_cache_done(struct sf_symbol_cache *c)
     sf_buf_done(&c->lines);
     sf_buf_done(&c->text);
     sf_buf_done(&c->places);
-    sf_buf_done(&c->people);
+    sf_buf_done(&c->demangled);
     sf_buf_done(&c->scratch);
     sf_buf_done(&c->prices);
     sf_function_map_done(&c->functions);
@@ -28,7 +28,7 @@ static bool has_failed(const struct sf_symbol_cache *c)
 {
     return c->addresses.has_failed || c->texts.has_failed || c->names.has_failed ||
            !sf_buf_ok(&c->found) || !sf_buf_ok(&c->lines) || !sf_buf_ok(&c->text) ||
-           !sf_buf_ok(&c->places) || !sf_buf_ok(&c->people) || !sf_buf_ok(&c->functions.list);
+           !sf_buf_ok(&c->places) || !sf_buf_ok(&c->demangled) || !sf_buf_ok(&c->functions.list);
 }
 
 bool sf_symbol_cache_is_full(const struct sf_symbol_cache *c)
@@ -75,20 +75,21 @@ static uint32_t text_id(struct sf_symbol_cache *c, sf_str s)
 }
 
 /* Demangles each name once. */
-static uint32_t people_id(struct sf_symbol_cache *c, uint32_t system_name, sf_str s)
+static uint32_t demangled_id(struct sf_symbol_cache *c, uint32_t system_name, sf_str s)
 {
     bool is_new;
-    uint32_t id = sf_name_table_id(&c->names, system_name, 0, &is_new), people = system_name;
+    uint32_t id = sf_name_table_id(&c->names, system_name, 0, &is_new), demangled = system_name;
     if (!is_new)
-        return sf_buf_ok(&c->people) && !c->names.has_failed ? ((uint32_t *)(void *)c->people.p)[id]
-                                                             : system_name;
+        return sf_buf_ok(&c->demangled) && !c->names.has_failed
+                   ? ((uint32_t *)(void *)c->demangled.p)[id]
+                   : system_name;
     if (!c->demangler)
         c->demangler = sf_demangler_new();
     sf_buf_reset(&c->scratch);
     if (c->demangler && sf_demangler_run(c->demangler, s, &c->scratch))
-        people = text_id(c, sf_buf_str(&c->scratch));
-    sf_buf_add(&c->people, &people, sizeof(people));
-    return people;
+        demangled = text_id(c, sf_buf_str(&c->scratch));
+    sf_buf_add(&c->demangled, &demangled, sizeof(demangled));
+    return demangled;
 }
 
 bool sf_symbol_cache_add(struct sf_symbol_cache *c, sf_str system_name, sf_str file, uint32_t line,
@@ -98,7 +99,7 @@ bool sf_symbol_cache_add(struct sf_symbol_cache *c, sf_str system_name, sf_str f
     if (sf_symbol_cache_is_full(c) || system_name.len > SF_CACHED_TEXT_MAX)
         return false;
     one.system_name = text_id(c, system_name);
-    one.name = people_id(c, one.system_name, system_name);
+    one.name = demangled_id(c, one.system_name, system_name);
     one.file = text_id(c, file);
     if (has_failed(c)) /* a text could not be stored */
         return false;

@@ -36,7 +36,7 @@ struct sf_symbol_cache { /* a zeroed one is empty */
     struct sf_buf found;        /* struct sf_cached_address, by the id of its address */
     struct sf_buf lines;        /* struct sf_cached_line */
     struct sf_buf text, places; /* places: uint32_t pairs of offset and length in `text` */
-    struct sf_buf people;       /* uint32_t: the demangled text of a name */
+    struct sf_buf demangled;    /* uint32_t: the demangled text of a name */
     struct sf_buf scratch;
     struct sf_buf prices;             /* struct sf_symbol_price, by the id of its file */
     struct sf_function_map functions; /* each with a line without a number */

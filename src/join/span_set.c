@@ -14,7 +14,7 @@ enum {
     SPANS_PER_TRACE = 100,
     /* At most this many spans are collected; if there are more, a sample is kept. */
     MAX_SPANS = 1 << 15,
-    STRETCHES = 16 /* smallest number of time slices over the range of matching traces */
+    MIN_SLICES = 16 /* smallest number of time slices over the range of matching traces */
 };
 
 struct taken { /* a trace */
@@ -116,7 +116,7 @@ static void on_count(void *arg, const struct sf_trace_count *all)
     struct gather *g = arg;
     g->all = *all;
     g->has_sieve = true;
-    g->sieve = sf_time_sieve_make(all->n > 0 ? all->to_ns - all->from_ns : 0, STRETCHES);
+    g->sieve = sf_time_sieve_make(all->n > 0 ? all->to_ns - all->from_ns : 0, MIN_SLICES);
     while (all->is_close && g->sieve.level < g->sieve.shift &&
            all->n >> g->sieve.level > g->want->limit_traces)
         g->sieve.level++;

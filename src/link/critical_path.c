@@ -138,7 +138,7 @@ static bool critical_path_make_runs(struct walk *w)
 
 /* ---- the walk ---- */
 
-static bool add_stretch(struct walk *w, uint32_t span, uint64_t start_ns, uint64_t end_ns)
+static bool add_path_range(struct walk *w, uint32_t span, uint64_t start_ns, uint64_t end_ns)
 {
     if (span == w->n_spans || start_ns >= end_ns)
         return true;
@@ -197,10 +197,10 @@ static bool critical_path_step(struct walk *w, struct frame *top, struct frame *
     uint64_t high_ns = top->at_ns;
     top->at_ns = low_ns;
     if (into == SF_NOBODY)
-        return add_stretch(w, top->span, low_ns, high_ns);
+        return add_path_range(w, top->span, low_ns, high_ns);
     /* Bounds the work for long chains below a span that is passed often. */
     if (++w->n_steps > FREE_STEPS + (uint64_t)w->n_spans * STEPS_PER_SPAN)
-        return add_stretch(w, into, low_ns, high_ns);
+        return add_path_range(w, into, low_ns, high_ns);
     *out_next = (struct frame){into, low_ns, high_ns};
     return true;
 }

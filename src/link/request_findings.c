@@ -24,7 +24,7 @@ enum {
 };
 #define MOST 0.5
 
-struct looks {
+struct sample_pairs {
     double n;     /* in units of one sample */
     double alone; /* sum of squares: pairs of a sample with itself */
 };
@@ -32,11 +32,11 @@ struct looks {
 struct work {
     const struct sf_request_samples *in;
     struct sf_arena *req;
-    uint32_t *within;          /* by node: the outermost function that parses, or SF_NONE */
-    uint32_t *places;          /* by node: the node of that function */
-    uint8_t *themes;           /* by function */
-    int64_t *sums;             /* by function */
-    struct looks *all, *in_it; /* by request */
+    uint32_t *within;                 /* by node: the outermost function that parses, or SF_NONE */
+    uint32_t *places;                 /* by node: the node of that function */
+    uint8_t *themes;                  /* by function */
+    int64_t *sums;                    /* by function */
+    struct sample_pairs *all, *in_it; /* by request */
     double unit;
     int64_t total;
 };
@@ -66,14 +66,15 @@ static bool request_findings_prepare(struct work *w)
     return true;
 }
 
-static void add_look(const struct work *w, const struct sf_request_sample *s, struct looks *to)
+static void add_request_sample(const struct work *w, const struct sf_request_sample *s,
+                               struct sample_pairs *to)
 {
     double n = (double)s->value / w->unit;
     to->n += n;
     to->alone += s->is_one ? n * n : n;
 }
 
-static double pairs(const struct looks *l)
+static double pairs(const struct sample_pairs *l)
 {
     double twice = l->n * l->n - l->alone;
     return twice > 1e-6 ? twice / 2 : 0;
@@ -99,7 +100,7 @@ static void request_findings_sum_up(struct work *w)
         if (s->value <= 0)
             continue;
         w->total = sf_add_sat_i64(w->total, s->value);
-        add_look(w, s, &w->all[s->request]);
+        add_request_sample(w, s, &w->all[s->request]);
         if (w->within[s->node] != SF_NONE)
             w->sums[w->within[s->node]] = sf_add_sat_i64(w->sums[w->within[s->node]], s->value);
     }
@@ -111,11 +112,11 @@ static double request_findings_spread_of(struct work *w, uint32_t function, uint
     double n_all = 0, n_in = 0, pairs_all = 0, pairs_in = 0;
     uint32_t n_requests = 0;
     for (uint32_t i = 0; i < w->in->n_requests; i++)
-        w->in_it[i] = (struct looks){0};
+        w->in_it[i] = (struct sample_pairs){0};
     for (uint32_t i = 0; i < w->in->n; i++) {
         const struct sf_request_sample *s = &w->in->list[i];
         if (s->value > 0 && w->within[s->node] == function)
-            add_look(w, s, &w->in_it[s->request]);
+            add_request_sample(w, s, &w->in_it[s->request]);
     }
     for (uint32_t i = 0; i < w->in->n_requests; i++) {
         n_requests += w->all[i].n > 0;
@@ -186,7 +187,7 @@ bool sf_request_findings_share(const struct sf_request_samples *in, sf_str funct
     w.unit = request_findings_unit_of(in);
     for (uint32_t i = 0; i < in->n; i++)
         if (in->list[i].value > 0 && is_in[in->list[i].node])
-            add_look(&w, &in->list[i], &w.in_it[in->list[i].request]);
+            add_request_sample(&w, &in->list[i], &w.in_it[in->list[i].request]);
     for (uint32_t i = 0; i < in->n_requests; i++) {
         n += w.in_it[i].n;
         n_pairs += pairs(&w.in_it[i]);

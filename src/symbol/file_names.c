@@ -43,13 +43,13 @@ static void add_clean(struct sf_buf *out, sf_str s)
 
 static void file_names_add_name(struct asking *a, sf_str name)
 {
-    struct sf_buf people = {0};
+    struct sf_buf demangled = {0};
     if (!name.len)
         name = SF_STR("[inlined]");
-    if (a->demangler && sf_demangler_run(a->demangler, name, &people))
-        name = sf_buf_str(&people);
+    if (a->demangler && sf_demangler_run(a->demangler, name, &demangled))
+        name = sf_buf_str(&demangled);
     add_clean(&a->text, name);
-    sf_buf_done(&people);
+    sf_buf_done(&demangled);
 }
 
 static void take_start(struct asking *a, const struct pair *p)

@@ -32,14 +32,14 @@ enum { FIRST_DELAY_MS = 50, MAX_DELAY_MS = 2000 };
 enum { GROUP_LEN = 8 << 20 };
 /* Bodies up to SMALL_LEN are copied next to their headers; longer ones are gathered from where they
  * are. The copy costs less than one more piece for the kernel to gather. */
-enum { SMALL_LEN = 16 << 10, PEN_LEN = 1 << 20, MAX_PIECES = 1024 };
+enum { SMALL_LEN = 16 << 10, STAGING_LEN = 1 << 20, MAX_PIECES = 1024 };
 
 struct sf_wal_group {
     struct sf_iov pieces[MAX_PIECES];
     size_t n_pieces, used;
     uint64_t len;   /* of the whole group */
     bool can_merge; /* the last piece ends at bytes + used */
-    uint8_t bytes[PEN_LEN];
+    uint8_t bytes[STAGING_LEN];
 };
 
 void sf_wal_notice(struct sf_wal *w, const char *format, ...)
@@ -64,7 +64,7 @@ static uint64_t last_lsn_of(const struct sf_wal_entry *e)
 static uint8_t *group_take(struct sf_wal_group *group, size_t len)
 {
     uint8_t *p = group->bytes + group->used;
-    SF_ASSERT(len <= PEN_LEN - group->used);
+    SF_ASSERT(len <= STAGING_LEN - group->used);
     if (group->can_merge) {
         group->pieces[group->n_pieces - 1].len += len;
     } else {
@@ -95,7 +95,7 @@ static void group_add(struct sf_wal_group *group, sf_bytes body)
 static bool group_has_room(const struct sf_wal_group *group, const struct sf_logged *l)
 {
     size_t need = sf_wal_record_head_len(l) + (l->body.len <= SMALL_LEN ? l->body.len : 0) + 8;
-    return group->n_pieces + 4 <= MAX_PIECES && group->used + need + SF_WAL_PAGE <= PEN_LEN &&
+    return group->n_pieces + 4 <= MAX_PIECES && group->used + need + SF_WAL_PAGE <= STAGING_LEN &&
            group->len < GROUP_LEN;
 }
 

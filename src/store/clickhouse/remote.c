@@ -55,7 +55,7 @@ struct sf_remote {
 
 static struct sf_remote *remote_of(struct sf_store *s)
 {
-    return sf_local_rider(s);
+    return sf_local_wrapper(s);
 }
 
 /* Opens a connection for this call only: those of the shipper are in use. */
@@ -506,7 +506,7 @@ static void remote_close(struct sf_store *s)
     sf_acks_done(&r->acks);
     sf_answer_memo_done(&r->memo);
     sf_heap_free(r);
-    sf_local_ride(s, &sf_store_local_ops, NULL);
+    sf_local_wrap(s, &sf_store_local_ops, NULL);
     sf_store_local_ops.close(s);
 }
 
@@ -748,7 +748,7 @@ enum sf_err sf_remote_open(const struct sf_local_config *local,
         return err;
     }
     fill_ops();
-    sf_local_ride(store, &ops, r);
+    sf_local_wrap(store, &ops, r);
     *out = store;
     return SF_OK;
 }

@@ -34,7 +34,7 @@
 #define CONNECT_NS     (5 * SF_NS_PER_S)
 #define LAST_TRY_NS    (5 * SF_NS_PER_S) /* for the remaining data when the server stops */
 /* After this time the shard may have forgotten tokens: ask what it has. */
-#define DOUBT_NS       (10 * SF_NS_PER_MIN)
+#define UNCERTAIN_NS   (10 * SF_NS_PER_MIN)
 #define FAILING_NS     (10 * SF_NS_PER_S)
 #define FIRST_DELAY_NS (SF_NS_PER_S / 5)
 #define MAX_DELAY_NS   (10 * SF_NS_PER_S)
@@ -470,7 +470,7 @@ static enum sf_err send_round(struct sf_shipper *s, struct sf_why *why)
         }
         if (!t->failing_ns)
             t->failing_ns = sf_clock_mono_ns();
-        if (sf_clock_mono_ns() - t->failing_ns > DOUBT_NS)
+        if (sf_clock_mono_ns() - t->failing_ns > UNCERTAIN_NS)
             t->is_asked = false;
         t->is_ready = false; /* its version may have changed */
         if (!first) {

@@ -24,7 +24,7 @@ struct sf_tenants;
 
 struct sf_local {
     struct sf_store base;
-    void *rider;                   /* state of a store that wraps this one; NULL: none */
+    void *wrapper;                 /* state of a store that wraps this one; NULL: none */
     struct sf_local_config config; /* tuning with its defaults filled in */
     struct sf_local_tuning tune;
     struct sf_dir *dir;

@@ -616,15 +616,15 @@ static void local_close(struct sf_store *s)
 
 /* ---- a store that stands on this one ---- */
 
-void sf_local_ride(struct sf_store *s, const struct sf_store_ops *ops, void *rider)
+void sf_local_wrap(struct sf_store *s, const struct sf_store_ops *ops, void *wrapper)
 {
-    ((struct sf_local *)s)->rider = rider;
+    ((struct sf_local *)s)->wrapper = wrapper;
     s->ops = ops;
 }
 
-void *sf_local_rider(struct sf_store *s)
+void *sf_local_wrapper(struct sf_store *s)
 {
-    return ((struct sf_local *)s)->rider;
+    return ((struct sf_local *)s)->wrapper;
 }
 
 struct sf_wal *sf_local_log(struct sf_store *s)

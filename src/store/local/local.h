@@ -18,9 +18,9 @@ void sf_local_figures_stats(struct sf_store *s, struct sf_local_stats *out);
 
 /* ---- for a store that stands on this one (store/clickhouse) ----
  *
- * Its operations replace ours one by one, and find their own state as the rider. */
-void sf_local_ride(struct sf_store *s, const struct sf_store_ops *ops, void *rider);
-void *sf_local_rider(struct sf_store *s); /* NULL: there is none */
+ * Its operations replace ours one by one, and find their own state as the wrapper. */
+void sf_local_wrap(struct sf_store *s, const struct sf_store_ops *ops, void *wrapper);
+void *sf_local_wrapper(struct sf_store *s); /* NULL: there is none */
 struct sf_wal *sf_local_log(struct sf_store *s);
 const uint8_t *sf_local_uuid(const struct sf_store *s); /* 16 bytes */
 /* Borrowed until close. False: the number is not assigned. */

@@ -21,7 +21,7 @@ enum {
     MAX_LIST = 1 << 18,
     SOME_ROWS = 8 << 20, /* compared in one pass: their traces are listed in memory */
     FEW_ROWS = 1 << 20,  /* soon compared: worth waiting for */
-    LOOKS_A_ROW = 4,     /* this many lookups in other runs take as long as listing one row */
+    LOOKUPS_PER_ROW = 4, /* this many lookups in other runs take as long as listing one row */
     AT_ONCE = 8192,      /* entries of an index of traces */
     FILTER_CAP = 1 << 30 /* address space */
 };
@@ -456,7 +456,7 @@ static uint64_t long_traces_cost_of(const struct sf_snapshot *s, const uint8_t *
         const struct sf_block_row *row = &s->runs[i]->row;
         n_far += !is_mine[i] && is_long(min_ns, max_ns, row->ts_min_ns, row->ts_max_ns);
     }
-    return n_rows + n_rows * n_far / LOOKS_A_ROW;
+    return n_rows + n_rows * n_far / LOOKUPS_PER_ROW;
 }
 
 /* A query does not wait for the compact thread, which needs a while for this after a start. */
