@@ -177,7 +177,8 @@ __attribute__((constructor(101))) static void malloc_hook_at_load(void)
     is_passed_by = !SF_IS_CALLED(malloc) || malloc_hook_library_of(dlsym(RTLD_DEFAULT, "malloc")) !=
                                                 malloc_hook_library_of(&next);
     if (is_passed_by)
-        sf_heap_profiler_set_blind("the program has a malloc of its own that is found before ours");
+        sf_heap_profiler_set_blind(
+            "the program has its own malloc, which is used instead of the library's");
     sf_profiler_set_source(SF_SAMPLES_ALLOC, &sf_heap_alloc_source);
     sf_profiler_set_source(SF_SAMPLES_INUSE, &sf_heap_inuse_source);
 }

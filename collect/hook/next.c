@@ -16,8 +16,8 @@ _Noreturn void sf_next_is_missing(const char *name)
 {
     next_say("spanflame: no next ");
     next_say(name);
-    next_say(": libspanflame_hooks.a stands before libc.a in a static program; "
-             "pkg-config --static knows the order\n");
+    next_say(": libspanflame_hooks.a is linked before libc.a in a static program; use the order of "
+             "pkg-config --static\n");
     abort();
 }
 

@@ -124,7 +124,7 @@ static enum sf_err config_file_parse_line(struct parse *p, sf_str text, size_t l
     if (val.len && val.p[0] == '{') {
         enum sf_err err = parse_braces(p, *out_len, &val, 1);
         if (!err && val.len)
-            return config_file_refuse(p, "something after the braces");
+            return config_file_refuse(p, "unexpected text after the braces");
         return err;
     }
     if (val.len)
@@ -187,7 +187,7 @@ enum sf_err sf_config_file_read(struct sf_config_file *f, const char *path, stru
     if (n < 0)
         err = sf_fail(why, SF_ERR_IO, "%.160s: %s", path, strerror(errno));
     else if (!sf_buf_ok(&text))
-        err = sf_fail(why, SF_ERR_LIMIT, "%.160s: longer than a configuration is", path);
+        err = sf_fail(why, SF_ERR_LIMIT, "%.160s: too long for a configuration", path);
     if (fd >= 0)
         close(fd);
     if (!err)

@@ -178,7 +178,7 @@ static bool control_client_take(const struct sf_answer *a)
     struct sf_control_order d;
     bool is_other;
     if (!sf_control_order_parse((sf_str){(const char *)a->body, a->body_len}, &d)) {
-        sf_profile_upload_exporter()->say("control: the server's answer is not understood");
+        sf_profile_upload_exporter()->say("control: the server's response cannot be parsed");
         return false;
     }
     is_other = strcmp(d.capture, c.doc.capture) != 0;

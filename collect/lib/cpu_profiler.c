@@ -280,7 +280,7 @@ enum sf_err sf_cpu_profiler_begin(uint64_t period_ns, struct sf_why *why)
     atomic_store_explicit(&p.is_on, true, memory_order_release);
     sf_profiled_threads_update(&p.threads, p.signals, p.period_ns, cpu_profiler_drain, NULL);
     if (!sf_profiled_threads_n(&p.threads))
-        sf_fail(why, SF_ERR_IO, "profile: the system gives no timers");
+        sf_fail(why, SF_ERR_IO, "profile: no timer could be created");
     return SF_OK;
 }
 

@@ -206,7 +206,7 @@ enum sf_err sf_library_follow_forks(struct sf_why *why)
         !pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child))
         return SF_OK;
     atomic_store(&is_followed, false);
-    return sf_fail(why, SF_ERR_NOMEM, "no memory to follow forks");
+    return sf_fail(why, SF_ERR_NOMEM, "no memory to register the fork handlers");
 }
 
 static enum sf_err read_settings(const char *service, struct sf_why *why)
@@ -327,7 +327,7 @@ int sf_profiling_start(unsigned profiles)
     if (atomic_load(&sf_library.is_on))
         err = sf_profile_upload_start(library_kinds_of(profiles), &why);
     else
-        err = sf_fail(&why, SF_ERR_BUSY, "profiling: sf_start comes first");
+        err = sf_fail(&why, SF_ERR_BUSY, "profiling: call sf_start first");
     if (err)
         sf_library_say(why.text);
     sf_library_leave(t);

@@ -136,7 +136,8 @@ int sf_cpu_profile_start(const char *file, unsigned rate_hz)
     if (strlen(file) >= PATH_CAP)
         err = sf_fail(&why, SF_ERR_INPUT, "profile: the path is too long");
     else if (rate_hz > 1000)
-        err = sf_fail(&why, SF_ERR_INPUT, "profile: a rate from 1 to 1000 Hz, not %u", rate_hz);
+        err = sf_fail(&why, SF_ERR_INPUT, "profile: the rate must be 1 to 1000 Hz, not %u",
+                      rate_hz);
     if (!err && !sf_profiler_is_on(SF_SAMPLES_CPU)) /* a running profiler keeps its rate */
         sf_profiler_set_period(SF_SAMPLES_CPU, 1000000000 / (rate_hz ? rate_hz : SF_DEFAULT_HZ));
     if (!err)

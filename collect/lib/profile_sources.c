@@ -31,8 +31,8 @@ enum sf_err sf_profile_sources_check(unsigned kinds, struct sf_why *why)
                      sf_sample_kind_info((enum sf_sample_kind)kind)->word);
     }
     return missing ? sf_fail(why, SF_ERR_UNSUPPORTED,
-                             "profile: not here, for this program's calls do not pass through the "
-                             "library: %s",
+                             "profile: not available, because this program's calls do not pass "
+                             "through the library: %s",
                              words)
                    : SF_OK;
 }

@@ -286,7 +286,7 @@ static enum sf_err start_kinds(struct wish *w)
     enum sf_err err = SF_OK;
     unsigned begun = 0;
     if (on_for(w) & w->kinds)
-        return sf_fail(&w->why, SF_ERR_BUSY, "profile: one is running");
+        return sf_fail(&w->why, SF_ERR_BUSY, "profile: one is already running");
     if (!sf_modules_refresh())
         return sf_fail(&w->why, SF_ERR_NOMEM, "profile: no memory for the unwind tables");
     for (int kind = 0; kind < SF_SAMPLES_KINDS && !err; kind++) {
@@ -630,7 +630,7 @@ static enum sf_err profiler_ask(const struct wish *what, int64_t patience_ns,
     }
     if (!is_left || !is_alive) {
         sf_heap_free(w);
-        return what->what == START ? sf_fail(why, SF_ERR_IO, "profile: the system gives no thread")
+        return what->what == START ? sf_fail(why, SF_ERR_IO, "profile: no thread could be started")
                                    : sf_fail(why, SF_ERR_NOT_FOUND, "profile: none is running");
     }
     sf_notifier_notify(&p.bell);

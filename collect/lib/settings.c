@@ -58,7 +58,7 @@ static sf_str settings_value_of(struct reader *r, const char *special, const cha
 static void settings_warn(struct reader *r, const char *name, sf_str v)
 {
     if (!r->has_warned)
-        sf_fail(r->why, SF_ERR_INPUT, "%s: '%.*s' is not understood; the default is used", name,
+        sf_fail(r->why, SF_ERR_INPUT, "%s: '%.*s' is not a valid value; the default is used", name,
                 SF_STR_ARG(v));
     r->has_warned = true;
 }

@@ -180,7 +180,7 @@ sf_span sf_span_start_with(const char *name, const sf_span_options *options)
             sf_active_set(t, slot);
     } else {
         atomic_fetch_add_explicit(&sf_library.dropped, 1, memory_order_relaxed);
-        sf_library_say("16384 spans are live; those that start now are dropped");
+        sf_library_say("16384 spans are open; further ones are dropped");
     }
     sf_library_leave(t);
     return s;

@@ -38,7 +38,7 @@ static bool header_line(struct sf_answer *a, sf_str line)
         a->has_length = true;
     } else if (sf_str_ieq(name, SF_STR("transfer-encoding"))) {
         if (!sf_str_ieq(val, SF_STR("chunked")))
-            return answer_wrong(a, "a transfer-encoding we did not ask for");
+            return answer_wrong(a, "an unsupported transfer-encoding");
         a->is_chunked = true;
     } else if (sf_str_ieq(name, SF_STR("connection"))) {
         if (sf_str_ieq(val, SF_STR("close")))
@@ -80,7 +80,7 @@ static bool chunk_head(struct sf_answer *a, sf_str line)
     size_t i;
     for (i = 0; i < line.len && sf_hex_digit(line.p[i]) >= 0; i++) {
         if (i == 8)
-            return answer_wrong(a, "a chunk longer than any answer");
+            return answer_wrong(a, "a chunk exceeds the maximum size of a response");
         len = len << 4 | (uint64_t)sf_hex_digit(line.p[i]);
     }
     if (!i || (i < line.len && line.p[i] != ';' && line.p[i] != ' '))
@@ -104,9 +104,9 @@ static bool line_ends(struct sf_answer *a)
     case SF_ANSWER_CHUNK_HEAD: return chunk_head(a, line);
     case SF_ANSWER_CHUNK_END:
         a->state = SF_ANSWER_CHUNK_HEAD;
-        return line.len ? answer_wrong(a, "a chunk longer than it said") : true;
+        return line.len ? answer_wrong(a, "a chunk is longer than its stated size") : true;
     case SF_ANSWER_TRAILER: a->is_done = !line.len; return true;
-    default: return answer_wrong(a, "a line where there is none");
+    default: return answer_wrong(a, "an unexpected line");
     }
 }
 

@@ -71,7 +71,7 @@ enum sf_err sf_endpoint_parse(sf_str url, uint16_t port, sf_str append, struct s
         rest = sf_str_from_at(rest, at + 3);
     }
     if (!endpoint_is_plain(rest))
-        return sf_fail(why, SF_ERR_INPUT, "endpoint: blanks or controls in '%.*s'",
+        return sf_fail(why, SF_ERR_INPUT, "endpoint: spaces or control characters in '%.*s'",
                        SF_STR_ARG(rest));
     if (sf_str_find_char(rest, '#', &at))
         rest.len = at;

@@ -243,7 +243,7 @@ static bool ensure_thread(struct sf_exporter *e)
     }
     sf_lock_give(&e->start_lock);
     if (!ok)
-        e->say("the system gives no thread for the exporter");
+        e->say("no thread could be started for the exporter");
     return ok;
 }
 

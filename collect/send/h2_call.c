@@ -307,7 +307,7 @@ static bool on_settings(struct sf_h2_call *c, sf_bytes p, uint8_t flags)
         uint32_t val = sf_load_u32be(p.p + i + 2);
         if (p.p[i] == 0 && p.p[i + 1] == 4) {
             if (val > INT32_MAX)
-                return h2_call_wrong(c, "a window larger than any");
+                return h2_call_wrong(c, "a flow control window above the maximum");
             c->window += (int64_t)val - c->first_window;
             c->first_window = val;
         }
@@ -327,7 +327,7 @@ static bool on_window(struct sf_h2_call *c, sf_bytes p, uint32_t stream)
     else if (stream == c->stream)
         c->window += more;
     if (c->conn_window > INT32_MAX || c->window > INT32_MAX)
-        return h2_call_wrong(c, "a window larger than any");
+        return h2_call_wrong(c, "a flow control window above the maximum");
     return true;
 }
 
@@ -367,7 +367,8 @@ static bool h2_call_on_data(struct sf_h2_call *c, sf_bytes p, uint8_t flags, uin
         write_frame(&c->out, sizeof(more), WINDOW_UPDATE, 0, 0);
         sf_buf_add(&c->out, more, sizeof(more));
     }
-    return c->n_data < DEFAULT_WINDOW / 2 || h2_call_wrong(c, "an answer longer than any");
+    return c->n_data < DEFAULT_WINDOW / 2 ||
+           h2_call_wrong(c, "the response exceeds the maximum size");
 }
 
 static bool on_headers(struct sf_h2_call *c, sf_bytes p, uint8_t type, uint8_t flags,
@@ -404,10 +405,9 @@ static bool on_frame(struct sf_h2_call *c)
     case DATA: return h2_call_on_data(c, p, flags, stream);
     case HEADERS:
     case CONTINUATION: return on_headers(c, p, type, flags, stream);
-    case RST_STREAM:
-        return stream != c->stream || h2_call_wrong(c, "the server broke the call off");
+    case RST_STREAM: return stream != c->stream || h2_call_wrong(c, "the server reset the stream");
     case SETTINGS: return on_settings(c, p, flags);
-    case PUSH: return h2_call_wrong(c, "a push we did not allow");
+    case PUSH: return h2_call_wrong(c, "an unexpected server push");
     case PING:
         if (!(flags & ACK) && p.len == 8) {
             write_frame(&c->out, 8, PING, ACK, 0);

@@ -19,7 +19,7 @@ static bool alert_yaml_set(struct walk *w, const char *path, uint32_t line)
     struct sf_why said = {0};
     sf_str text = sf_yaml_scalar(w->yaml);
     if (memchr(text.p, 0, text.len))
-        return sf_yaml_refuse_at(w->yaml, line, "a text with a zero byte");
+        return sf_yaml_refuse_at(w->yaml, line, "a value contains a zero byte");
     return !sf_alert_rule_set(w->rules, w->rule, sf_str_from(path), text, &said) ||
            sf_yaml_refuse_at(w->yaml, line, "%s", said.text);
 }
@@ -33,7 +33,7 @@ static bool alert_yaml_parse_map(struct walk *w, const char *before)
         int len = snprintf(path, sizeof(path), "%s%s%.*s", before ? before : "", before ? "." : "",
                            SF_STR_ARG(sf_str_part(sf_yaml_scalar(w->yaml), 0, MAX_PATH)));
         if (len < 0 || (size_t)len >= sizeof(path))
-            return sf_yaml_refuse(w->yaml, "a key of a rule is shorter");
+            return sf_yaml_refuse(w->yaml, "a key of a rule is too long");
         if (!sf_yaml_next(w->yaml))
             return false;
         if (w->yaml->event.type == YAML_MAPPING_START_EVENT && !before) {
@@ -41,7 +41,7 @@ static bool alert_yaml_parse_map(struct walk *w, const char *before)
                 return false;
         } else if (w->yaml->event.type != YAML_SCALAR_EVENT) {
             return sf_yaml_refuse_at(w->yaml, line,
-                                     "a rule has texts, and maps of texts, behind its keys");
+                                     "the values of a rule are strings or maps of strings");
         } else if (!alert_yaml_set(w, path, line)) {
             return false;
         }
@@ -86,7 +86,7 @@ static void alert_yaml_parse_file(struct sf_yaml_reader *yaml, struct sf_alert_r
     if (yaml->event.type == YAML_MAPPING_START_EVENT) {
         while (sf_yaml_next_key(yaml)) {
             if (!sf_str_eq(sf_yaml_scalar(yaml), SF_STR("rules"))) {
-                sf_yaml_refuse(yaml, "the file has one key, rules, and a list behind it");
+                sf_yaml_refuse(yaml, "the file must have a single key, rules, with a list");
             } else if (sf_yaml_next(yaml)) {
                 if (yaml->event.type == YAML_SEQUENCE_START_EVENT)
                     sf_alert_yaml_list(yaml, rules);
@@ -95,7 +95,7 @@ static void alert_yaml_parse_file(struct sf_yaml_reader *yaml, struct sf_alert_r
             }
         }
     } else if (!sf_yaml_is_null(yaml)) {
-        sf_yaml_refuse(yaml, "the file has one key, rules, and a list behind it");
+        sf_yaml_refuse(yaml, "the file must have a single key, rules, with a list");
     }
     if (!yaml->err)
         sf_yaml_end(yaml);
@@ -120,7 +120,8 @@ static enum sf_err read_pattern(struct sf_alert_rules *rules, const char *patter
                                 struct sf_why *why)
 {
     if (strcmp(pattern, "-") == 0)
-        return sf_fail(why, SF_ERR_INPUT, "alerts.rules_files: rules are in files, not in \"-\"");
+        return sf_fail(why, SF_ERR_INPUT,
+                       "alerts.rules_files: expects the name of a file, not \"-\"");
     return sf_text_file_match(pattern, MAX_FILES, alert_yaml_read_file, rules, why);
 }
 

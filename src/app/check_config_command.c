@@ -105,7 +105,7 @@ int sf_check_config_command_run(int argc, char **argv)
     case SF_ARGS_RUN: break;
     }
     if (args.n_words) {
-        fprintf(stderr, "spanflame check-config: takes no words; did you mean --config %s?\n",
+        fprintf(stderr, "spanflame check-config: takes no arguments; did you mean --config %s?\n",
                 args.words[0]);
         return 2;
     }

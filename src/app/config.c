@@ -263,8 +263,8 @@ static enum sf_err check_whole(struct sf_config *c, struct sf_why *why)
     if (c->auth.user_header && (c->auth.proxy_peers.n == 0 || !c->auth.users_file))
         return sf_config_value_fail(
             c, origin_at(c, "auth.proxy.user_header"), why,
-            "auth.proxy.user_header needs auth.proxy.peers (whom to believe) and "
-            "auth.proxy.users_file (who may do what)");
+            "auth.proxy.user_header needs auth.proxy.peers (the addresses of the proxy) and "
+            "auth.proxy.users_file (users and their scopes)");
     if (!c->auth.user_header &&
         (c->auth.groups_header || c->auth.proxy_peers.n || c->auth.users_file))
         return sf_config_value_fail(c, origin_at(c, "auth.proxy.user_header"), why,
@@ -278,10 +278,9 @@ static enum sf_err check_whole(struct sf_config *c, struct sf_why *why)
         return sf_config_value_fail(c, origin_at(c, "profiling.adaptive.base_rate"), why,
                                     "profiling.adaptive.base_rate is above max_rate");
     if (c->retention.profiles_ns && c->retention.full_resolution_ns > c->retention.profiles_ns)
-        return sf_config_value_fail(
-            c, origin_at(c, "retention.full_resolution"), why,
-            "retention.full_resolution is longer than retention.profiles: such "
-            "data would be gone already");
+        return sf_config_value_fail(c, origin_at(c, "retention.full_resolution"), why,
+                                    "retention.full_resolution is longer than retention.profiles: "
+                                    "such data would already be deleted");
     return SF_OK;
 }
 

@@ -70,11 +70,12 @@ enum sf_err sf_config_address_check_public(const struct sf_config *c, struct sf_
         bool is_six = strchr(a->host, ':') != NULL;
         if (!sf_host_is_public(a->host) || (a->tls && a->tls->client_ca_file))
             continue;
-        return sf_fail(why, SF_ERR_DENIED,
-                       "%s%s%s:%u can be reached by others and asks for no token. Add the line  "
-                       "auth: {token_file: /etc/spanflame/tokens}  (spanflame token new makes one) "
-                       "or the flag  --allow-public-without-auth",
-                       is_six ? "[" : "", a->host, is_six ? "]" : "", a->port);
+        return sf_fail(
+            why, SF_ERR_DENIED,
+            "%s%s%s:%u can be reached from other machines and requires no token. Add the line  "
+            "auth: {token_file: /etc/spanflame/tokens}  (spanflame token new makes one) "
+            "or the flag  --allow-public-without-auth",
+            is_six ? "[" : "", a->host, is_six ? "]" : "", a->port);
     }
     return SF_OK;
 }

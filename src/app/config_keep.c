@@ -38,7 +38,7 @@ static enum sf_err set_word(struct sf_profiling *p, uint32_t *flagged, sf_str *s
     sf_str value = word, name;
     const struct sf_profiling_key *key;
     if (!sf_str_split_next(&value, '=', &name) || name.len == word.len || value.len == 0)
-        return sf_fail(why, SF_ERR_INPUT, "expects words as name=value, not \"%.*s\"",
+        return sf_fail(why, SF_ERR_INPUT, "expects items of the form name=value, not \"%.*s\"",
                        SF_STR_ARG(word));
     if (sf_str_eq(name, SF_STR("service"))) {
         *service = value;

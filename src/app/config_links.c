@@ -52,11 +52,11 @@ static enum sf_err config_links_check(sf_str link, const char *key, const char *
             end++;
         sf_str name = sf_str_part(link, i + 1, end - i - 1);
         if (i < path)
-            return sf_fail(why, SF_ERR_INPUT, "%s: the host cannot hold {%.*s}", key,
+            return sf_fail(why, SF_ERR_INPUT, "%s: the host must not contain {%.*s}", key,
                            SF_STR_ARG(sf_str_part(name, 0, 40)));
         if (end == link.len || !config_links_is_known(name, known, n))
             return sf_fail(why, SF_ERR_INPUT,
-                           "%s has no {%.*s}: see docs/page.md for what there is", key,
+                           "%s: unknown placeholder {%.*s}; docs/page.md lists them", key,
                            SF_STR_ARG(sf_str_part(name, 0, 40)));
     }
     return SF_OK;
@@ -75,7 +75,8 @@ enum sf_err sf_config_links_check(const struct sf_config *c, const char **out_ke
     *out_key = "page.source_folder";
     sf_str folder = sf_str_from(c->page.source_folder);
     if (folder.len > 0 && folder.p[0] != '/')
-        return sf_fail(why, SF_ERR_INPUT, "page.source_folder is a whole path: /usr/src/shop");
+        return sf_fail(why, SF_ERR_INPUT,
+                       "page.source_folder must be an absolute path such as /usr/src/shop");
     *out_key = "page.logs_link";
     return config_links_check(sf_str_from(c->page.logs_link), *out_key, of_logs, 5, why);
 }

@@ -103,7 +103,7 @@ enum sf_err sf_config_value_copy(struct sf_config *c, sf_str text, struct sf_con
 {
     sf_str copy;
     if (text.len && memchr(text.p, 0, text.len))
-        return sf_config_value_fail(c, at, why, "a zero byte has no place in a setting");
+        return sf_config_value_fail(c, at, why, "a setting must not contain a zero byte");
     if (!sf_arena_copy(&c->arena, text, &copy))
         return sf_fail(why, SF_ERR_LIMIT, "configuration: larger than its memory of %zu bytes",
                        c->arena.cap);
@@ -146,8 +146,8 @@ static enum sf_err check_bounds(const struct sf_config *c, const struct sf_confi
     if (!is_little && (!key->max || value <= key->max))
         return SF_OK;
     sf_config_render_bound(&bound, key, is_little ? key->min : key->max);
-    err = sf_config_value_fail(c, at, why, "%s: %.*s is too %s %.*s", key->path, SF_STR_ARG(text),
-                               is_little ? "little; the least is" : "much; the most is",
+    err = sf_config_value_fail(c, at, why, "%s: %.*s is %s %.*s", key->path, SF_STR_ARG(text),
+                               is_little ? "below the minimum of" : "above the maximum of",
                                SF_STR_ARG(sf_buf_str(&bound)));
     sf_buf_done(&bound);
     return err;
@@ -209,7 +209,7 @@ enum sf_err sf_config_value_set_text(struct sf_config *c, size_t index, sf_str t
     case SF_CONFIG_SCRAPE:
         if (text.len)
             err = sf_config_value_fail(
-                c, at, why, "%s is a list of maps, and stands in the file only", key->path);
+                c, at, why, "%s is a list of maps and can only be set in the file", key->path);
         break;
     case SF_CONFIG_LIST:
     case SF_CONFIG_LISTEN:

@@ -238,7 +238,7 @@ static bool parse_scrape(struct walk *w, size_t key, struct sf_config_origin at)
                               sf_yaml_kind(&w->yaml));
     w->c->scrape = sf_scrape_jobs_new();
     if (!w->c->scrape)
-        return sf_yaml_refuse(&w->yaml, "no memory for what is scraped");
+        return sf_yaml_refuse(&w->yaml, "no memory for scrape targets");
     w->c->origins[key] = at;
     return sf_scrape_yaml_list(&w->yaml, w->c->scrape);
 }

@@ -321,7 +321,7 @@ int sf_redact_command_run(int argc, char **argv)
     }
     if (!is_dry_run || args.n_words != 1) {
         fprintf(stderr, "spanflame redact: %s: spanflame redact --dry-run FILE\n",
-                is_dry_run ? "expects one file" : "files are never changed; say --dry-run");
+                is_dry_run ? "expects one file" : "--dry-run is required: files are never changed");
         return 2;
     }
     form = sf_answer_output("redact", output, false);

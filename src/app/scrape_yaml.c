@@ -22,7 +22,7 @@ static bool scrape_yaml_set(struct walk *w, const char *path, uint32_t line)
 {
     struct sf_why said = {0};
     if (has_zero(sf_yaml_scalar(w->yaml)))
-        return sf_yaml_refuse_at(w->yaml, line, "a text with a zero byte");
+        return sf_yaml_refuse_at(w->yaml, line, "a value contains a zero byte");
     return !sf_scrape_job_set(w->jobs, w->job, sf_str_from(path), sf_yaml_scalar(w->yaml), &said) ||
            sf_yaml_refuse_at(w->yaml, line, "%s", said.text);
 }
@@ -31,7 +31,7 @@ static bool scrape_yaml_join(struct walk *w, const char *before, sf_str key, cha
 {
     int len = snprintf(path, MAX_PATH, "%s%s%.*s", before, before[0] ? "." : "",
                        SF_STR_ARG(sf_str_part(key, 0, MAX_PATH)));
-    return (len >= 0 && len < MAX_PATH) || sf_yaml_refuse(w->yaml, "a key of a scrape is shorter");
+    return (len >= 0 && len < MAX_PATH) || sf_yaml_refuse(w->yaml, "a key of a scrape is too long");
 }
 
 /* Reads the value at the cursor: a text, or a list or map whose parts are set by their paths. */
@@ -43,7 +43,7 @@ static bool scrape_yaml_parse_value(struct walk *w, const char *path,
     if (w->yaml->event.type == YAML_SCALAR_EVENT)
         return sf_yaml_is_null(w->yaml) || scrape_yaml_set(w, path, line);
     if (depth == MAX_DEPTH)
-        return sf_yaml_refuse(w->yaml, "nothing of a scrape is nested as deep");
+        return sf_yaml_refuse(w->yaml, "a scrape has too many nested levels");
     if (w->yaml->event.type == YAML_MAPPING_START_EVENT) {
         while (sf_yaml_next_key(w->yaml)) {
             if (!scrape_yaml_join(w, path, sf_yaml_scalar(w->yaml), below) ||

@@ -67,9 +67,9 @@ static void serve_command_reload(struct sf_server *server, struct sf_log *log,
              (long long)(sf_clock_mono_ns() / SF_NS_PER_US));
     sf_notify_send(manager, state);
     if (sf_server_reload(server, &why))
-        sf_log_print(log, SF_SAY_ERROR, "server: tokens stay as they were: %s", why.text);
+        sf_log_print(log, SF_SAY_ERROR, "server: tokens were not reloaded: %s", why.text);
     else
-        sf_log_print(log, SF_SAY_INFO, "server: tokens read again");
+        sf_log_print(log, SF_SAY_INFO, "server: tokens were reloaded");
     sf_notify_send(manager, "READY=1");
 }
 
@@ -98,10 +98,10 @@ static void reload_limits(struct sf_server *server, struct sf_log *log, bool is_
     if (!sf_server_reload_limits(server, is_asked, &err, &why))
         return;
     if (err)
-        sf_log_print(log, SF_SAY_ERROR, "server: limits of tenants stay as they were: %s",
+        sf_log_print(log, SF_SAY_ERROR, "server: limits of tenants were not reloaded: %s",
                      why.text);
     else
-        sf_log_print(log, SF_SAY_INFO, "server: limits of tenants read again");
+        sf_log_print(log, SF_SAY_INFO, "server: limits of tenants were reloaded");
 }
 
 /* Reloads alerts and scraping only: other changes of the configuration need a restart. */
@@ -111,11 +111,11 @@ static void reload_alerts(struct sf_server *server, struct sf_log *log,
     struct sf_config *config = NULL;
     struct sf_why why = {0};
     if (sf_config_flags_load(flags, &config, &why)) {
-        sf_log_print(log, SF_SAY_ERROR, "server: alerts and scraping stay as they were: %s",
+        sf_log_print(log, SF_SAY_ERROR, "server: alerts and scraping were not reloaded: %s",
                      why.text);
     } else {
         sf_server_replace_alerts(server, config);
-        sf_log_print(log, SF_SAY_INFO, "server: alerts and scraping read again");
+        sf_log_print(log, SF_SAY_INFO, "server: alerts and scraping were reloaded");
     }
     sf_config_free(config);
 }
@@ -225,7 +225,7 @@ int sf_serve_command_run(int argc, char **argv)
     case SF_ARGS_RUN: break;
     }
     if (args.n_words) {
-        fprintf(stderr, "spanflame serve: takes no words; did you mean --data %s?\n",
+        fprintf(stderr, "spanflame serve: takes no arguments; did you mean --data %s?\n",
                 args.words[0]);
         return 2;
     }

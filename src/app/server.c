@@ -469,12 +469,13 @@ static enum sf_err open_tokens(struct sf_server *s, struct sf_why *why)
     if (err)
         return err;
     if (sf_tokens_is_shared(s->tokens))
-        sf_log_print(s->log, SF_SAY_WARN, "server: others can read %s; chmod 600 it",
+        sf_log_print(s->log, SF_SAY_WARN,
+                     "server: %s can be read by other users; run chmod 600 on it",
                      s->config->auth.token_file);
     if (sf_tokens_count(s->tokens) == 0)
         sf_log_print(s->log, SF_SAY_WARN,
-                     "server: %s holds no token, so every request is refused; spanflame token new "
-                     "makes one, SIGHUP reads the file again",
+                     "server: %s contains no token, so every request is refused; create one with "
+                     "spanflame token new and reload the file with SIGHUP",
                      s->config->auth.token_file);
     s->service.auth.token = sf_tokens_grant;
     s->service.auth.token_arg = s->tokens;

@@ -84,7 +84,7 @@ int sf_token_command_run(int argc, char **argv)
     case SF_ARGS_RUN: break;
     }
     if (args.n_words != 1 || strcmp(args.words[0], "new") != 0) {
-        fprintf(stderr, "spanflame token: say what to do: spanflame token new --name NAME\n");
+        fprintf(stderr, "spanflame token: specify an action: spanflame token new --name NAME\n");
         return 2;
     }
     if (!name || !sf_tokens_is_name(sf_str_from(name))) {

@@ -38,7 +38,7 @@ int sf_alerts_command_run(int argc, char **argv)
     case SF_ARGS_RUN: break;
     }
     if (args.n_words > 0)
-        return sf_answer_usage("alerts", "takes no words; did you mean --test RULE?");
+        return sf_answer_usage("alerts", "takes no arguments; did you mean --test RULE?");
     if (rule) {
         sf_buf_print(&path, "/api/v1/alerts/test?from=now-%" PRId64 "s", since_ns / SF_NS_PER_S);
         sf_ask_param(&path, "rule", rule);

@@ -162,7 +162,7 @@ static void balance_parts_write_text(const struct sf_balance *sum, struct sf_buf
     if (sum->has_rest)
         balance_parts_write_line(out, "no span", sum->rest, sum);
     else {
-        sf_buf_add_str(out, SF_STR("no span is not known: "));
+        sf_buf_add_str(out, SF_STR("the value of no span is not known: "));
         sf_units_prose(out, sum->reason, 22, 0);
         sf_buf_add_u8(out, '\n');
     }
@@ -190,8 +190,7 @@ int sf_balance_parts_run(const struct sf_client *client, const struct sf_balance
             break; /* also ends when a server does not advance */
     }
     if (!err && sum.next_ns != 0)
-        err = sf_fail(&why, SF_ERR_LIMIT, "more than %d parts: look back less (--since)",
-                      MAX_PARTS);
+        err = sf_fail(&why, SF_ERR_LIMIT, "more than %d parts: use a shorter --since", MAX_PARTS);
     if (!err && form == SF_OUTPUT_TEXT)
         balance_parts_write_text(&sum, &out);
     if (!err && form == SF_OUTPUT_JSON) {

@@ -89,7 +89,8 @@ static enum sf_err demo_bar_put(const struct sf_demo_bar *b, sf_str value, struc
 static void demo_bar_note(struct sf_demo_bar *b, enum sf_err err, const struct sf_why *why)
 {
     if (err && !b->why.text[0])
-        fprintf(stderr, "spanflame demo: the demo bar of the page waits: %s\n", why->text);
+        fprintf(stderr, "spanflame demo: the demo bar of the page does not work yet: %s\n",
+                why->text);
     if (err)
         b->why = *why;
     else
@@ -178,14 +179,15 @@ static enum sf_err read_wish(struct wish *w, struct sf_arena *req, struct sf_why
     enum sf_err err = SF_OK;
     sf_json_init(&j, w->text, req);
     if (!sf_json_object(&j))
-        return sf_fail(why, SF_ERR_INPUT, "a wish is a JSON object");
+        return sf_fail(why, SF_ERR_INPUT, "the request must be a JSON object");
     while (!err && sf_json_key(&j, &key)) {
         if (sf_str_eq(key, SF_STR("commit")))
             w->commit = sf_json_str(&j);
         else if (sf_str_eq(key, SF_STR("off")) && sf_json_array(&j))
             err = read_off(&j, w, why);
         else
-            err = sf_fail(why, SF_ERR_INPUT, "a wish has commit and off, not \"%.*s\"",
+            err = sf_fail(why, SF_ERR_INPUT,
+                          "the request has the keys commit and off, not \"%.*s\"",
                           SF_STR_ARG(sf_str_part(key, 0, 40)));
     }
     if (!err && !sf_json_ok(&j))

@@ -41,9 +41,10 @@ static enum sf_err sell(struct demo *d, uint64_t seconds, const char *commit, st
 {
     bool is_watched = isatty(STDERR_FILENO);
     enum sf_err err = SF_OK;
-    printf("Selling for %" PRIu64 " s with order-service at commit %s.\n", seconds, commit);
+    printf("Running the shop for %" PRIu64 " s with order-service at commit %s.\n", seconds,
+           commit);
     fflush(stdout);
-    sf_demo_bar_tell(&d->bar, "selling before the first questions");
+    sf_demo_bar_tell(&d->bar, "running the shop before the first step");
     for (uint64_t left = seconds * 10; left && !err && !sf_child_interrupt_is_set(); left--) {
         if (is_watched && left % 10 == 0)
             fprintf(stderr, "\r%4" PRIu64 " s ", left / 10);

@@ -80,10 +80,11 @@ static enum sf_err run_once(const struct sf_guard_bench *b, int side, unsigned r
     if (err)
         return err;
     if (code)
-        return sf_fail(why, SF_ERR_INPUT, "run %u of the %s ended with %d", run, sides[side], code);
+        return sf_fail(why, SF_ERR_INPUT, "run %u of the %s exited with code %d", run, sides[side],
+                       code);
     return access(path, R_OK) ? sf_fail(why, SF_ERR_INPUT,
-                                        "run %u of the %s left no profile; `spanflame record` says "
-                                        "which programs it can record",
+                                        "run %u of the %s wrote no profile; `spanflame record "
+                                        "--help` says which programs it can record",
                                         run, sides[side])
                               : SF_OK;
 }
@@ -107,7 +108,8 @@ enum sf_err sf_guard_bench_run(struct sf_guard_bench *b, struct sf_why *why)
                  sides[side]);
         if (!mkdtemp(b->folders[side])) {
             b->folders[side][0] = 0;
-            return sf_fail(why, SF_ERR_IO, "no folder in /tmp for the profiles");
+            return sf_fail(why, SF_ERR_IO,
+                           "no directory in /tmp could be created for the profiles");
         }
     }
     for (unsigned run = 1; !err && run <= b->runs; run++) {

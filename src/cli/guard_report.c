@@ -25,8 +25,8 @@ static sf_str guard_report_name_of(const struct sf_guard_report *r, unsigned mea
 
 /* The note that an interval from two files does not include the variation between runs. */
 static const char by_samples[] =
-    "One run of each: the interval is that of its samples, and two runs of one build may differ by "
-    "more. Eight runs of each in two folders tell.";
+    "One run of each: the interval covers only the sampling error, and two runs of one build may "
+    "differ by more. For a reliable result, give two directories with at least eight runs each.";
 
 /* ---- values ---- */
 

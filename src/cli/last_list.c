@@ -90,13 +90,13 @@ void sf_last_list_hint(const struct sf_client *client, sf_span_id span, bool has
 {
     char id[17];
     if (has_numbers) {
-        sf_buf_add_str(out, SF_STR("What a row ran: spanflame flame NUMBER\n"));
+        sf_buf_add_str(out, SF_STR("Flame graph of a row: spanflame flame NUMBER\n"));
         return;
     }
     if (!span)
         return;
     sf_span_id_render(span, id);
-    sf_buf_print(out, "What a span ran: spanflame flame --span %s%s%s\n", id,
+    sf_buf_print(out, "Flame graph of a span: spanflame flame --span %s%s%s\n", id,
                  client->server ? " --server " : "", client->server ? client->server : "");
 }
 
@@ -190,11 +190,12 @@ static enum sf_err take_row(uint32_t number, struct sf_client *client, struct sf
                        list.n, list.n == 1 ? "" : "s", number);
     if (client->server && !sf_str_eq(sf_str_from(client->server), list.server))
         return sf_fail(why, SF_ERR_INPUT,
-                       "row %u is of %.*s, not of %s: run spanflame search there", number,
-                       SF_STR_ARG(list.server), client->server);
+                       "row %u is from the server %.*s, not from %s: run spanflame search there",
+                       number, SF_STR_ARG(list.server), client->server);
     if (client->tenant && !sf_str_eq(sf_str_from(client->tenant), list.tenant))
-        return sf_fail(why, SF_ERR_INPUT, "row %u is not of tenant %s: run spanflame search again",
-                       number, client->tenant);
+        return sf_fail(why, SF_ERR_INPUT,
+                       "row %u is not from tenant %s: run spanflame search again", number,
+                       client->tenant);
     if (!sf_arena_print(req, &server, "%.*s", SF_STR_ARG(list.server)) ||
         !sf_arena_print(req, &tenant, "%.*s", SF_STR_ARG(list.tenant)))
         return sf_no_memory(why, "the list");

@@ -307,7 +307,7 @@ enum sf_err sf_profile_source_open(const char *command, const char *word,
     if (!err)
         err = sf_batch_tree_types(&batch, &out->req, &types, &n, why);
     if (!err && n == 0)
-        err = flags->is_path ? sf_fail(why, SF_ERR_NOT_FOUND, "what was asked for has no samples")
+        err = flags->is_path ? sf_fail(why, SF_ERR_NOT_FOUND, "the selection has no samples")
                              : sf_fail(why, SF_ERR_NOT_FOUND, "%s has no samples", word);
     if (!err)
         err = sf_batch_tree_choose(types, n, /* the server's answer has only one type */

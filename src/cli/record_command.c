@@ -34,7 +34,7 @@ static const struct kind {
     {"cpu", "cpu", "CPU time", "the program used too little CPU time to be sampled"},
     {"wall", "wall", "time, running and waiting", "the program ended before it could be sampled"},
     {"heap", "alloc_space", "allocated bytes", "the program allocated too little to be sampled"},
-    {"mutex", "delay", "time spent waiting for locks", "no lock was waited for"},
+    {"mutex", "delay", "time spent waiting for locks", "no thread waited for a lock"},
     {"block", "off_cpu", "time spent in blocking calls", "no call blocked"},
 };
 
@@ -323,7 +323,7 @@ int sf_record_command_run(int argc, char **argv)
                 r.rate < 1 || r.rate > 1000 ? "--rate is 1 to 1000"
                 : r.heap_rate < 1 || r.heap_rate > UINT32_MAX
                     ? "--heap-rate is 1 byte to 4 GB"
-                    : "which program? spanflame record -- PROGRAM [ARGS...]");
+                    : "name a program: spanflame record -- PROGRAM [ARGS...]");
         return 2;
     }
     if (!sf_own_profiler_library(r.library)) {
@@ -334,7 +334,7 @@ int sf_record_command_run(int argc, char **argv)
     }
     has_folder = r.server || !r.out;
     if (has_folder && !mkdtemp(folder)) {
-        fprintf(stderr, "spanflame record: no folder in /tmp\n");
+        fprintf(stderr, "spanflame record: no directory in /tmp could be created\n");
         return 1;
     }
     if (r.out)

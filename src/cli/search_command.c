@@ -302,8 +302,9 @@ static bool add_select(const struct flags *f, struct sf_buf *text, struct sf_are
     if (!f->select)
         return true;
     if ((*query)->n_hints) {
-        sf_answer_usage("search", "--select does not go with with(...); write | select(a, b) "
-                                  "before it");
+        sf_answer_usage("search",
+                        "--select cannot be combined with with(...); write | select(a, b) "
+                        "before it");
         return false;
     }
     sf_buf_print(text, " | select(%s)", f->select);

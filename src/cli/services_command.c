@@ -157,9 +157,7 @@ static enum sf_err services_command_show(sf_str body, bool has_operations, struc
     }
     err = sf_json_why(&j, "the server's answer", why);
     if (!err && t.n_services && has_operations)
-        sf_buf_add_str(out,
-                       SF_STR("(of a service: requests that enter it; of an operation: all its "
-                              "spans)\n"));
+        sf_buf_add_str(out, SF_STR("(services: incoming requests; operations: all their spans)\n"));
     if (!err && t.n_services == 0)
         sf_buf_add_str(out, SF_STR("(no spans in this time; widen it with --since 24h, or send "
                                    "some: see the README)\n"));

@@ -49,7 +49,7 @@ static int verify(struct asked *a)
     }
     is_whole = sf_str_find(sf_buf_str(&answer),
                            form == SF_OUTPUT_JSON ? SF_STR("\"is_whole\":true")
-                                                  : SF_STR("every row is there once"),
+                                                  : SF_STR("every row is stored exactly once"),
                            &at);
     return sf_answer_write(&answer) || !is_whole;
 }
@@ -149,7 +149,7 @@ int sf_store_command_run(int argc, char **argv)
         {"password-file", SF_FLAG_STR, &a.password_file, "FILE",
          "of migrate: store.remote.password_file"},
         {"dry-run", SF_FLAG_BOOL, &a.is_dry_run, NULL,
-         "of migrate: print the statements and change nothing"},
+         "migrate: print the statements and change nothing"},
         {"output", SF_FLAG_STR, &a.output, "FORM", "text or json (default text)"},
     };
     struct sf_args args = {
@@ -187,5 +187,5 @@ int sf_store_command_run(int argc, char **argv)
         return print_schema(&a);
     if (args.n_words == 1 && !strcmp(args.words[0], "migrate"))
         return migrate(&a);
-    return sf_answer_usage("store", "say status, verify, schema or migrate");
+    return sf_answer_usage("store", "specify an action: status, verify, schema or migrate");
 }

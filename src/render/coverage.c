@@ -188,7 +188,7 @@ static void coverage_add_link(struct sf_buf *out, const struct sf_coverage *c)
         sf_buf_add_u8(out, '\n');
     }
     if (c->received > 0)
-        sf_buf_print(out, "known       %.0f of %.0f samples are known to be of their span%s\n",
+        sf_buf_print(out, "known       %.0f of %.0f samples are known to belong to their span%s\n",
                      c->known, c->received, c->estimated >= 0.5 ? "; the rest are estimates" : "");
     if (c->tagged_share >= 0) {
         sf_buf_add_str(out, SF_STR("tagged      "));

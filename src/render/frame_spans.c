@@ -71,7 +71,7 @@ static void frame_spans_add_span(struct sf_buf *out, const struct sf_frame_spans
                                  const struct sf_frame_span *s)
 {
     struct sf_buf cell = {.max = 256};
-    char trace[33] = "(its trace is not here)", id[17];
+    char trace[33] = "(its trace is not stored)", id[17];
     if (!sf_trace_id_is_zero(s->trace))
         sf_trace_id_render(s->trace, trace);
     sf_span_id_render(s->id, id);

@@ -36,7 +36,8 @@ void sf_keep_state_json(const struct sf_keep_state *s, struct sf_json_writer *w)
 void sf_keep_state_text(const struct sf_keep_state *s, struct sf_buf *out)
 {
     if (!s->version) {
-        sf_buf_print(out, "whole: all samples of this trace are there; its hour was not judged\n");
+        sf_buf_print(
+            out, "whole: all samples of this trace are stored; its hour was not evaluated yet\n");
         return;
     }
     if (s->fate == SF_FATE_THINNED) {

@@ -141,5 +141,5 @@ void sf_remote_state_check_text(const struct sf_remote_check *c, struct sf_buf *
     if (c->n_faults)
         sf_buf_print(out, "%" PRIu64 " faults\n", c->n_faults);
     else
-        sf_buf_print(out, "every row is there once\n");
+        sf_buf_print(out, "every row is stored exactly once\n");
 }

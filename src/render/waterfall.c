@@ -213,8 +213,8 @@ static void add_heading(const struct sf_waterfall *w, uint64_t n_errors, struct 
         sf_buf_print(out, "\nstarted %s.%03d UTC   # critical path   = rest of the span   ! error",
                      when, (int)(w->start_ns / SF_NS_PER_MS % 1000));
     if (w->n_unwaited)
-        sf_buf_print(out, "\n%u span%s not waited for: longer than everything above", w->n_unwaited,
-                     w->n_unwaited == 1 ? "" : "s");
+        sf_buf_print(out, "\n%u span%s not waited for: they end after all spans above them",
+                     w->n_unwaited, w->n_unwaited == 1 ? "" : "s");
     sf_buf_add_str(out, SF_STR("\n\n"));
 }
 

@@ -62,14 +62,15 @@ static enum sf_err grant_user(const struct sf_service *s, const struct sf_reques
     if (count_headers(r, s->auth.user_header) > 1 ||
         (s->auth.groups_header.len && count_headers(r, s->auth.groups_header) > 1))
         return sf_fail(why, SF_ERR_DENIED,
-                       "the proxy's header is there more than once: it must replace what clients "
-                       "send, not add to it");
+                       "the proxy's header occurs more than once: the proxy must replace the "
+                       "header that clients send, not add one");
     (void)snprintf(out->name, sizeof(out->name), "%.*s", SF_STR_ARG(sf_str_part(user, 0, 64)));
     if (s->auth.user(s->auth.user_arg, user, groups, out))
         return SF_OK;
-    return sf_fail(why, SF_ERR_DENIED,
-                   "you are signed in as %.*s, whom no line of auth.proxy.users_file names",
-                   SF_STR_ARG(sf_str_part(user, 0, 80)));
+    return sf_fail(
+        why, SF_ERR_DENIED,
+        "you are signed in as %.*s, but no line of auth.proxy.users_file names this user",
+        SF_STR_ARG(sf_str_part(user, 0, 80)));
 }
 
 enum sf_err sf_auth_grant(const struct sf_service *s, const struct sf_request *r,
@@ -86,7 +87,7 @@ enum sf_err sf_auth_grant(const struct sf_service *s, const struct sf_request *r
     if (sf_auth_is_signed_in(s, r))
         return grant_user(s, r, out, why);
     if (!s->auth.token)
-        err = sf_fail(why, err, "sign in: this server is reached through a proxy that does it");
+        err = sf_fail(why, err, "not signed in: use the address of the proxy that signs users in");
     else if (!auth_token(r, s->auth.header, &room, &token))
         err = sf_fail(why, err, "a token is needed: send Authorization: Bearer TOKEN");
     else

@@ -48,7 +48,7 @@ enum sf_err sf_connect_body(struct sf_call *call, size_t max_len, struct sf_aren
     char *p;
     enum sf_err err;
     if (body->len > max_len)
-        return sf_fail(why, SF_ERR_LIMIT, "a question of %llu bytes",
+        return sf_fail(why, SF_ERR_LIMIT, "a request of %llu bytes is too large",
                        (unsigned long long)body->len);
     if (coding == SF_CODING_OTHER)
         return sf_fail(why, SF_ERR_UNSUPPORTED,

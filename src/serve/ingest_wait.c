@@ -53,8 +53,8 @@ enum sf_ingest_wait sf_ingest_wait(struct sf_call *call)
         return SF_INGEST_WAIT_OVER;
     sf_service_count_shed(s, call->tenant, is_spans ? SF_SHED_SPANS : SF_SHED_PROFILES);
     sf_call_refuse(call, SF_COUNT_REJECT_PRESSURE, sf_status_overloaded,
-                   is_spans ? "the server is under load; retry"
-                            : "the server is under load and takes no profiles just now; send it "
-                              "again");
+                   is_spans
+                       ? "the server is under load; retry"
+                       : "the server is under load and accepts no profiles at the moment; retry");
     return SF_INGEST_WAIT_IN_VAIN;
 }

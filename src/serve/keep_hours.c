@@ -50,7 +50,7 @@ static bool judge_next(struct sf_service *s, struct sf_worker *worker, struct sf
     if (!err)
         keep_hours_say(s, &verdict, &unread);
     else if (err != SF_ERR_CANCELLED)
-        sf_service_say(s, SF_SAY_WARN, "keep: an hour was not judged: %s", why.text);
+        sf_service_say(s, SF_SAY_WARN, "keep: an hour was not evaluated: %s", why.text);
     return !err;
 }
 

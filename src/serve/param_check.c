@@ -51,7 +51,7 @@ static enum sf_err refuse_unknown(const struct known *known, sf_str name, struct
         }
     }
     if (known->n == 0)
-        return sf_fail(why, SF_ERR_INPUT, "unknown parameter %.*s; this call takes none",
+        return sf_fail(why, SF_ERR_INPUT, "unknown parameter %.*s; this endpoint has no parameters",
                        SF_STR_ARG(sf_str_part(name, 0, 60)));
     return sf_fail(why, SF_ERR_INPUT, "unknown parameter %.*s%s%.*s",
                    SF_STR_ARG(sf_str_part(name, 0, 60)), best < known->n ? "; did you mean " : "",
@@ -129,11 +129,11 @@ static enum sf_err check_one(struct checking *x, sf_str pair, struct sf_why *why
     if (place == known->n)
         return route->is_loose ? SF_OK : refuse_unknown(known, name, why);
     if ((x->seen & UINT64_C(1) << place) && !known->can_repeat[place])
-        return sf_fail(why, SF_ERR_INPUT, "the parameter %.*s is there more than once",
+        return sf_fail(why, SF_ERR_INPUT, "the parameter %.*s is given more than once",
                        SF_STR_ARG(name));
     x->seen |= UINT64_C(1) << place;
     if (val.len == 0 && !route->is_loose)
-        return sf_fail(why, SF_ERR_INPUT, "the parameter %.*s is empty%s; leave it out, or give it",
+        return sf_fail(why, SF_ERR_INPUT, "the parameter %.*s is empty%s; leave it out or set it",
                        SF_STR_ARG(name), has_value ? "" : " (there is no =)");
     return check_value(known, place, val, room, why); /* reuses `room`, so `name` is no longer
                                                        * valid */

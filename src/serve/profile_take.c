@@ -153,7 +153,7 @@ static void tell_shed(struct sf_profile_take *t)
     say_shed(t, "detail", shed->n_other, SF_SHED_DETAIL);
     if (shed->n_baseline + shed->n_other && !d->first[0])
         snprintf(d->first, sizeof(d->first),
-                 "%llu samples were taken without their span ids and times: the server is under "
+                 "%llu samples were stored without their span ids and times: the server is under "
                  "load",
                  (unsigned long long)(shed->n_baseline + shed->n_other));
 }

@@ -173,7 +173,7 @@ static bool fail_over(struct sf_call *call, const struct sf_worker *worker,
 static bool fail_busy(struct sf_call *call, const struct answer *before)
 {
     struct sf_why why;
-    sf_fail(&why, SF_ERR_BUSY, "query: others hold the memory that it needs; retry");
+    sf_fail(&why, SF_ERR_BUSY, "query: other queries use the memory that it needs; retry");
     return query_turn_fail(call, before, SF_ERR_BUSY, &why);
 }
 
@@ -253,7 +253,7 @@ enum sf_err sf_query_turn_close_own(struct sf_worker *worker, enum sf_err err, s
     sf_account_close();
     if (a->is_late)
         return worker->cancel && atomic_load(worker->cancel)
-                   ? sf_fail(why, SF_ERR_CANCELLED, "query: the server stops")
+                   ? sf_fail(why, SF_ERR_CANCELLED, "query: the server is stopping")
                    : sf_fail(why, SF_ERR_DEADLINE, "query: took too long");
     if (a->is_over)
         return fail_own_cap(a, why);
@@ -262,5 +262,5 @@ enum sf_err sf_query_turn_close_own(struct sf_worker *worker, enum sf_err err, s
     return a->refused > a->pool->query_cap
                ? sf_fail(why, SF_ERR_LIMIT, "query: needs more than %zu MiB of memory",
                          a->pool->query_cap >> 20)
-               : sf_fail(why, SF_ERR_BUSY, "query: others hold the memory that it needs");
+               : sf_fail(why, SF_ERR_BUSY, "query: other queries use the memory that it needs");
 }

@@ -271,8 +271,8 @@ static bool admit_host(struct sf_call *call)
                        "it to server.hosts peer=%.*s",
                        SF_STR_ARG(host), SF_STR_ARG(router_host_of(r->peer)));
     return router_refuse(call, SF_COUNT_REJECT_DENIED, sf_status_misdirected,
-                         "this server does not go by the name %.*s; if it does, add the name to "
-                         "server.hosts in its configuration",
+                         "the host name %.*s is not a name of this server; if it should be, add it "
+                         "to server.hosts in the configuration",
                          SF_STR_ARG(host));
 }
 
@@ -285,7 +285,7 @@ static bool admit_page(struct sf_call *call)
     sf_str origin = sf_request_header(call->request, SF_STR("origin"));
     return router_refuse(
         call, SF_COUNT_REJECT_DENIED, sf_status_denied,
-        "a page of another origin (%.*s) asks for this; if it may, add its origin to "
+        "this request comes from a page of another origin (%.*s); to allow it, add the origin to "
         "cors.origins in the configuration",
         SF_STR_ARG(origin.len ? sf_str_part(origin, 0, 100) : SF_STR("not named")));
 }
@@ -402,7 +402,7 @@ static bool admit_tenant(struct sf_call *call, const struct sf_grant *grant)
     if (sf_auth_has_tenants(grant, call->tenant))
         return true;
     return router_refuse(call, SF_COUNT_REJECT_TENANT, sf_status_denied,
-                         "this token is not of the tenant %.*s%s",
+                         "this token is not valid for the tenant %.*s%s",
                          SF_STR_ARG(sf_str_part(call->tenant, 0, 60)),
                          call->service->has_tenancy ? "" : " (tenancy.enabled is off)");
 }
@@ -453,12 +453,12 @@ static bool admit_under_load(struct sf_call *call)
     sf_service_count_shed(s, call->tenant, is_spans ? SF_SHED_SPANS : SF_SHED_PROFILES);
     if (level == SF_PRESSURE_REFUSE)
         return router_refuse(call, SF_COUNT_REJECT_DISK, sf_status_of(SF_ERR_FULL),
-                             "writes are refused just now; /ready says why");
+                             "writes are refused at the moment; GET /ready says why");
     if (is_full)
         return refuse_full_queue(call);
     return router_refuse(call, SF_COUNT_REJECT_PRESSURE, sf_status_overloaded,
-                         "the server is under load and takes %s; retry",
-                         is_spans ? "half of the requests" : "no profiles just now");
+                         "the server is under load and accepts %s; retry",
+                         is_spans ? "half of the requests" : "no profiles at the moment");
 }
 
 static bool admit_work(struct sf_call *call)

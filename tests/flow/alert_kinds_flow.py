@@ -184,7 +184,7 @@ def test_2b_deploys_are_seen_and_told():
 def test_3_a_trial_of_a_day_is_bounded_and_says_so():
     text = subprocess.run([PROGRAM, "alerts", "--server", f"http://127.0.0.1:{SERVER.port}", "--test", "slower-than-before",
                            "--since", "1d"], capture_output=True, text=True, check=True).stdout
-    assert "would have fired 1 time; asked at 49 moments" in text, text
+    assert "would have fired 1 time; evaluated at 49 times" in text, text
 
 
 def test_4_versions_of_a_month_begin_once():

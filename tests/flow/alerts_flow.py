@@ -202,7 +202,7 @@ def test_5_state_survives_a_restart():
 def test_6_what_would_have_fired():
     text = subprocess.run([PROGRAM, "alerts", "--server", f"http://127.0.0.1:{SERVER.port}", "--test", "errors",
                            "--since", "3m"], capture_output=True, text=True, check=True).stdout
-    assert "errors would have fired 1 time; asked at" in text and "fired 20" in text, text
+    assert "errors would have fired 1 time; evaluated at" in text and "fired 20" in text, text
     answer = SERVER.json("/api/v1/alerts/test?rule=errors&from=now-3m")
     assert len(answer["fired"]) == 1 and answer["stepSeconds"] >= 1, answer
     assert "mean of 5 spans" in answer["fired"][0]["why"] and answer["fired"][0]["why"] in text, answer

@@ -117,7 +117,7 @@ def test_spans_and_profiles_arrive_in_every_column():
         assert code == 0 and "lag 0.0 s" in text and "schema 5" in text, text
         assert s.metric("spanflame_ship_shards_up") == 2 and s.metric('spanflame_ship_rows_total{table="spans"}') == 52
         code, text = command(s, "verify")
-        assert code == 0 and "every row is there once" in text, text
+        assert code == 0 and "every row is stored exactly once" in text, text
         assert s.json("/api/v1/store/verify?since=24h")["batches"] > 0 == s.json("/api/v1/store/verify?since=1ms")["batches"]
         for bad in ("/api/v1/store?format=x", "/api/v1/store/verify?format=x", "/api/v1/store/verify?since=x"):
             assert s.get(bad).status == 400, bad

@@ -176,7 +176,7 @@ def test_commands_of_two_builds():
         code, out, err = files(*both, f"{home}/b x", "--max-increase", "50%")
         assert code == 1 and "mostly work" in out.splitlines()[0] and "8 runs" in out, (out, err)
         code, out, err = files(*both, f"{home}/b x y")
-        assert code == 2 and "run 1 of the candidate ended with 1" in err, err
+        assert code == 2 and "run 1 of the candidate exited with code 1" in err, err
         assert files(*both[2:], f"{home}/b", "--runs", "7")[0] == 2 and files("--baseline-command", "b")[0] == 2
         for joined in ("; true", " && true", " | cat", "\ntrue"):
             code, out, err = files(*both, f"{home}/b{joined}")

@@ -193,7 +193,7 @@ def test_every_key_of_the_profiling_block_is_read():
     for key in keys:
         variable = "SPANFLAME_" + key.replace(".", "_").upper()
         said = tell("make", "0", **{variable: "nonsense"})["problem"]
-        assert said == f"{variable}: 'nonsense' is not understood; the default is used", (key, said)
+        assert said == f"{variable}: 'nonsense' is not a valid value; the default is used", (key, said)
         assert tell("make", "0", **{variable: keys[key]})["problem"] == "", key
     assert len(keys) > 20 and not check_config(*[w for key in keys for w in ("--set", f"{key}={keys[key]}")])["warnings"]
 

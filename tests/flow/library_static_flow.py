@@ -146,7 +146,7 @@ def test_other_linkers_and_compilers_put_ours_first_too():
 def test_archives_in_an_order_that_cannot_work_are_named_at_once():
     program = link("wrong", "-static", os.path.join(STORIES, "profiled.c"), *ARCHIVES)
     done = subprocess.run([program, "everything"], capture_output=True, text=True, check=False, timeout=60, env=ENV)
-    assert done.returncode < 0 and "libspanflame_hooks.a stands before libc.a" in done.stderr, done
+    assert done.returncode < 0 and "libspanflame_hooks.a is linked before libc.a" in done.stderr, done
 
 
 def test_the_archives_add_few_names_to_a_program():

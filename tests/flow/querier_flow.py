@@ -503,7 +503,7 @@ def querier_tree_of(**selector):
 
 def test_trees_of_functions_say_what_does_not_go_together():
     for question, words in ((("ROOT_PATH", "CALLERS", "a"), "callees only"), (("ROOT_PATH", "BOTH", "a"), "callees only"),
-                            (("FUNCTION_CHAIN", "CALLEES"), "at least one"), (("FUNCTION_CHAIN", "BOTH", "a", "b"), "of one function"),
+                            (("FUNCTION_CHAIN", "CALLEES"), "at least one"), (("FUNCTION_CHAIN", "BOTH", "a", "b"), "exactly one function"),
                             (("FUNCTION_CHAIN", "CALLEES", "a", ""), "without a name"), (("UNSPECIFIED", "CALLEES", "a"), "a selection"),
                             (("FUNCTION_CHAIN", "UNSPECIFIED", "a"), "a direction")):
         told = calls(*question, status=400)

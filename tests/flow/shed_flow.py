@@ -103,7 +103,7 @@ def test_level_1_takes_the_detail_of_dull_traces():
         assert (shed(server, "baseline_detail"), shed(server, "detail"), shed(server, "profiles"), shed(server, "spans")) == (1, 0, 0, 0)
         assert shed(server, "baseline_detail", "spanflame_shed_samples_total") == 1
         answer = server.post("/v1/profiles", otlp("other", {"main;x": 5}, (os.urandom(16), os.urandom(8))), PB)
-        assert b"1 samples were taken without their span ids" in first(first(answer.body, 1), 2), answer.body
+        assert b"1 samples were stored without their span ids" in first(first(answer.body, 1), 2), answer.body
         # what belongs to one request is nothing but detail
         assert server.post("/api/v1/profile?service=shop&trace_id=" + "1" * 32, pprof({"main;one": 5})).status == 429
         server.stop(signal.SIGKILL)

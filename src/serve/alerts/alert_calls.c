@@ -123,7 +123,7 @@ static void alert_calls_list_text(struct sf_alerts *a, struct sf_call *call, str
         alert_calls_add_names(one, out);
     }
     if (n_rules == 0)
-        sf_buf_print(out, "no rules: write some below alerts.rules in the configuration\n");
+        sf_buf_print(out, "no rules: add some to alerts.rules in the configuration\n");
     else
         sf_buf_print(out, "%zu rule%s, %zu alert%s pending or firing\n", n_rules,
                      n_rules == 1 ? "" : "s", n_active, n_active == 1 ? "" : "s");
@@ -476,15 +476,15 @@ static void alert_calls_answer(struct sf_call *call, const struct trial *t)
     if (t->is_text) {
         sf_call_ok(call, "text/plain; charset=utf-8");
         sf_buf_add_str(out, sf_buf_str(&t->fired));
-        sf_buf_print(out, "%.*s would have fired %zu time%s; asked at %zu moments, ",
+        sf_buf_print(out, "%.*s would have fired %zu time%s; evaluated at %zu times, ",
                      SF_STR_ARG(t->rule->name), t->n_fired, t->n_fired == 1 ? "" : "s",
                      t->n_moments);
         sf_units_duration(out, (uint64_t)t->step_ns);
         sf_buf_print(out, " apart");
         if (t->n_unknown)
-            sf_buf_print(out, "; %zu of them could not be told", t->n_unknown);
+            sf_buf_print(out, "; %zu of them without a result", t->n_unknown);
         if (t->last_ns + t->step_ns <= t->to_ns) {
-            sf_buf_print(out, "; then time was up, at ");
+            sf_buf_print(out, "; the time limit was reached at ");
             alert_calls_add_time(out, t->last_ns);
         }
         sf_buf_add_u8(out, '\n');

@@ -90,7 +90,7 @@ static void answered(void *arg, enum sf_err err, const struct sf_why *why)
     if (err == SF_ERR_CANCELLED)
         return;
     if (err && !p->to.failed_ns)
-        sf_kept_text_warn(s, "alerts: not delivered, tried again", why->text);
+        sf_kept_text_warn(s, "alerts: delivery failed, it is retried", why->text);
     sf_mutex_lock(&a->lock);
     a->n_sent += err ? 0 : p->n;
     a->n_send_failed += err != SF_OK;

@@ -215,7 +215,8 @@ static void add_notes(struct sf_call *call, bool has_counts, struct sf_buf *text
     } counts[] = {
         {"x-spanflame-samples", "\nsamples: ", "\n"},
         {"x-spanflame-few", "\nnote: few samples, ", ": too few for exact shares\n"},
-        {"x-spanflame-estimate", "\nnote: an estimate (", "): some of it may be of others\n"},
+        {"x-spanflame-estimate", "\nnote: an estimate (",
+         "): some of it may belong to other requests\n"},
     };
     const struct sf_response *r = call->response;
     sf_call_say_unread(call);

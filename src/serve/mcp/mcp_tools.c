@@ -272,11 +272,11 @@ static enum sf_err read_arguments(const struct sf_mcp_tool *tool, sf_str argumen
             return sf_fail(why, SF_ERR_INPUT, "%s: %s must be a %s", tool->name, a->name,
                            a->kind == NUMBER ? "number" : "string");
         if (is_seen[at])
-            return sf_fail(why, SF_ERR_INPUT, "%s: %s is there more than once", tool->name,
+            return sf_fail(why, SF_ERR_INPUT, "%s: %s is given more than once", tool->name,
                            a->name);
         if (!is_null && values[at].len == 0)
-            return sf_fail(why, SF_ERR_INPUT, "%s: %s is empty; leave it out, or give it",
-                           tool->name, a->name);
+            return sf_fail(why, SF_ERR_INPUT, "%s: %s is empty; leave it out or set it", tool->name,
+                           a->name);
         is_seen[at] = true;
     }
     return sf_json_why(&j, "arguments", why);

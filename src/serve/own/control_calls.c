@@ -645,8 +645,7 @@ bool sf_control_calls_capture_get(struct sf_call *call,
         return true;
     }
     sf_fail(&why, SF_ERR_NOT_FOUND,
-            "there is no such capture; they are forgotten after ten "
-            "minutes");
+            "there is no such capture; captures are deleted after ten minutes");
     return sf_call_fail(call, SF_ERR_NOT_FOUND, &why);
 }
 

@@ -54,7 +54,7 @@ enum sf_err sf_deploys_open(struct sf_dir *dir, struct sf_deploys **out, char no
         sf_file_close(&file);
         if (!err && sf_deploy_book_read(&d->book, sf_buf_str(&text), &bad)) {
             err = sf_dir_rename(dir, book_file, damaged_file, why);
-            snprintf(notice, 240, "%.100s; the file is now %s", bad.text, damaged_file);
+            snprintf(notice, 240, "%.100s; the file was renamed to %s", bad.text, damaged_file);
         }
         sf_buf_done(&text);
     } else if (err == SF_ERR_NOT_FOUND) {

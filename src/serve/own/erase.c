@@ -113,7 +113,7 @@ enum sf_err sf_erase_parse_json(sf_str body, int64_t now_ns, struct sf_arena *re
                            "unknown key %.*s; known are traces, service, from, until, all, dry_run",
                            SF_STR_ARG(sf_str_part(key, 0, 60)));
         if (seen & 1u << w)
-            return sf_fail(why, SF_ERR_INPUT, "%.*s is there more than once", SF_STR_ARG(key));
+            return sf_fail(why, SF_ERR_INPUT, "%.*s is given more than once", SF_STR_ARG(key));
         seen |= 1u << w;
         if (sf_json_peek(&j) == SF_JSON_NULL)
             return sf_fail(why, SF_ERR_INPUT, "%.*s is null; omit it, or set it", SF_STR_ARG(key));

@@ -110,7 +110,7 @@ static void listener(struct sf_service *s, struct sf_exposition *e)
     self_one(e, "spanflame_connections_refused", SF_METRIC_COUNTER,
              "Connections closed at once because there were too many.", l.n_refused);
     sf_exposition_family(e, "spanflame_protocol_requests", SF_METRIC_COUNTER,
-                         "Requests that arrived whole, by protocol.");
+                         "Requests received completely, by protocol.");
     labelled(e, "protocol", "http1", l.n_requests_h1);
     labelled(e, "protocol", "http2", l.n_requests_h2);
     labelled(e, "protocol", "grpc", l.n_requests_grpc);
@@ -183,11 +183,11 @@ static void symbols(const struct sf_service *s, struct sf_exposition *e)
     self_one(e, "spanflame_symbol_names", SF_METRIC_COUNTER, "Addresses that got a name there.",
              st.n_named);
     sf_exposition_family(e, "spanflame_symbol_fetches", SF_METRIC_COUNTER,
-                         "Questions to debuginfod servers, by what came of them.");
+                         "Requests to debuginfod servers, by result.");
     labelled(e, "result", "file", st.n_fetched);
     labelled(e, "result", "absent", st.n_absent);
     labelled(e, "result", "failed", st.n_failed);
-    self_one(e, "spanflame_symbol_memory_bytes", SF_METRIC_GAUGE, "Names of code held in memory.",
+    self_one(e, "spanflame_symbol_memory_bytes", SF_METRIC_GAUGE, "Memory used by names of code.",
              st.names_len);
 }
 

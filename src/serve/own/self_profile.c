@@ -37,7 +37,7 @@ static enum sf_err wait_until(const struct sf_call *call, int64_t until_ns, stru
 {
     while (sf_clock_mono_ns() < until_ns) {
         if (atomic_load(sf_exchange_cancel(call->ex)))
-            return sf_fail(why, SF_ERR_CANCELLED, "the caller went away");
+            return sf_fail(why, SF_ERR_CANCELLED, "the client disconnected");
         if (atomic_load(&call->service->state) == SF_SERVICE_STOPPING)
             return SF_OK; /* the server stops: return the profile so far */
         sf_clock_sleep_ms(STEP_MS);

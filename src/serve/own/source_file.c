@@ -59,7 +59,7 @@ static enum sf_err open_source(const struct sf_service *s, sf_str file, struct s
     if (rest.len >= sizeof(path) || !source_file_is_plain(rest))
         return sf_fail(why, SF_ERR_INPUT, "file= is not a plain path of a source file");
     if (!source_file_is_source(rest))
-        return sf_fail(why, SF_ERR_INPUT, "file= does not end as files of source code do");
+        return sf_fail(why, SF_ERR_INPUT, "file= does not have an extension of source code");
     enum sf_err err = SF_ERR_NOT_FOUND;
     for (int i = 0; i < MOST_TRIES && err == SF_ERR_NOT_FOUND && rest.len > 0; i++) {
         snprintf(path, sizeof(path), "%.*s", SF_STR_ARG(rest));

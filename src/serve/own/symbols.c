@@ -10,7 +10,7 @@ static enum sf_err symbols_find_id(const struct sf_call *call, struct sf_symbol_
                                    struct sf_why *why)
 {
     if (!call->service->symbols)
-        return sf_fail(why, SF_ERR_UNSUPPORTED, "this server keeps no symbols");
+        return sf_fail(why, SF_ERR_UNSUPPORTED, "this server stores no symbol files");
     if (!sf_symbol_files_id_parse(call->arg, out))
         return sf_fail(
             why, SF_ERR_INPUT, "%.*s is not a build id: %d to %d hexadecimal digits, two a byte",
@@ -61,7 +61,7 @@ static enum sf_err copy_body(struct sf_call *call, struct sf_worker *worker,
         if (!err)
             err = sf_symbol_files_writer_add(w, piece, n, why);
         if (!err && atomic_load(sf_exchange_cancel(call->ex)))
-            err = sf_fail(why, SF_ERR_CANCELLED, "the sender went away");
+            err = sf_fail(why, SF_ERR_CANCELLED, "the client disconnected");
         off += n;
     }
     return err;
@@ -158,7 +158,7 @@ bool sf_symbols_list(struct sf_call *call, struct sf_worker *worker)
     enum sf_err err = sf_call_query(call, worker, tenants, &q, &why);
     uint64_t all = 0;
     if (!err && !call->service->symbols)
-        err = sf_fail(&why, SF_ERR_UNSUPPORTED, "this server keeps no symbols");
+        err = sf_fail(&why, SF_ERR_UNSUPPORTED, "this server stores no symbol files");
     if (err)
         return sf_call_fail(call, err, &why);
     sf_json_write_object(&w);

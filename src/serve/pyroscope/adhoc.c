@@ -145,7 +145,7 @@ static enum sf_err find_types(struct work *x, struct profile *p)
 {
     enum sf_err err = sf_batch_tree_types(&p->batch, x->req, &p->types, &p->n_types, &x->why);
     if (!err && p->n_types == 0)
-        err = sf_fail(&x->why, SF_ERR_INPUT, "there are no samples in it");
+        err = sf_fail(&x->why, SF_ERR_INPUT, "the profile has no samples");
     return err;
 }
 
@@ -188,7 +188,7 @@ static enum sf_err unpack(struct work *x, struct profile *p)
     sf_str file = sf_buf_str(&p->file);
     enum sf_err err = z ? SF_OK : sf_no_memory(&x->why, "the profile");
     if (!err && !sf_str_starts(file, file_head))
-        err = sf_fail(&x->why, SF_ERR_CORRUPT, "the file of an ad hoc profile is none");
+        err = sf_fail(&x->why, SF_ERR_CORRUPT, "not a file of an ad hoc profile");
     if (!err)
         err = sf_inflate_bytes(z, SF_INFLATE_ZSTD,
                                sf_str_bytes(sf_str_from_at(file, file_head.len)),

@@ -17,10 +17,10 @@ enum sf_err sf_querier_calls_check(const struct sf_querier_ask *ask, struct sf_w
                        SF_QUERIER_CALLS_DEPTH);
     if (ask->max_nodes)
         return sf_fail(why, SF_ERR_INPUT,
-                       "max_nodes does not go with a tree of functions: give "
+                       "max_nodes cannot be combined with a tree of functions: use "
                        "format_options.function_tree.max_depth");
     if (ask->has_pgo)
-        return sf_fail(why, SF_ERR_INPUT, "go_pgo does not go with a tree of functions");
+        return sf_fail(why, SF_ERR_INPUT, "go_pgo cannot be combined with a tree of functions");
     for (size_t i = 0; i < ask->n_sites; i++)
         if (ask->sites[i].len == 0)
             return sf_fail(why, SF_ERR_INPUT, "call_site: a function without a name");
@@ -29,7 +29,8 @@ enum sf_err sf_querier_calls_check(const struct sf_querier_ask *ask, struct sf_w
     if (ask->calls_of == SF_QUERIER_CALLS_OF_CHAIN && ask->n_sites == 0)
         return sf_fail(why, SF_ERR_INPUT, "call_site: a chain has at least one function");
     if (ask->calls_to == SF_QUERIER_CALLS_BOTH_WAYS && ask->n_sites != 1)
-        return sf_fail(why, SF_ERR_INPUT, "call_site: both directions are of one function");
+        return sf_fail(why, SF_ERR_INPUT,
+                       "call_site: both directions require exactly one function");
     return SF_OK;
 }
 

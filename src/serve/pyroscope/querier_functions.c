@@ -17,10 +17,10 @@ enum sf_err sf_querier_functions_check(const struct sf_querier_ask *ask, struct 
 {
     if (ask->has_options && ask->max_nodes)
         return sf_fail(why, SF_ERR_INPUT,
-                       "max_nodes does not go with a table of functions: give "
+                       "max_nodes cannot be combined with a table of functions: use "
                        "format_options.functions.limit");
     if (ask->max_rows < 0)
-        return sf_fail(why, SF_ERR_INPUT, "format_options.functions.limit is not negative");
+        return sf_fail(why, SF_ERR_INPUT, "format_options.functions.limit must not be negative");
     return SF_OK;
 }
 

@@ -31,7 +31,7 @@ static enum sf_err querier_heatmap_check(struct sf_querier_work *x)
     if (!(a->step_s >= 0.001) || a->step_s > 1e9)
         return sf_fail(&x->why, SF_ERR_INPUT, "step is at least 0.001 s");
     if (a->limit < 0)
-        return sf_fail(&x->why, SF_ERR_INPUT, "limit is not negative");
+        return sf_fail(&x->why, SF_ERR_INPUT, "limit must not be negative");
     if (a->start_ms >= a->end_ms)
         return sf_fail(&x->why, SF_ERR_INPUT, "the start of the time range lies after its end");
     return SF_OK;

@@ -67,9 +67,9 @@ static enum sf_err querier_points_check(struct sf_querier_work *x)
     if (a->type.len == 0)
         return sf_fail(&x->why, SF_ERR_INPUT, "profile_typeID is missing");
     if (a->limit < 0)
-        return sf_fail(&x->why, SF_ERR_INPUT, "limit is not negative");
+        return sf_fail(&x->why, SF_ERR_INPUT, "limit must not be negative");
     if (a->has_pgo)
-        return sf_fail(&x->why, SF_ERR_UNSUPPORTED, "a time series has no stacks to cut: go_pgo");
+        return sf_fail(&x->why, SF_ERR_UNSUPPORTED, "go_pgo is not supported for time series");
     return SF_OK;
 }
 

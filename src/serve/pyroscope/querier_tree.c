@@ -248,7 +248,7 @@ static enum sf_err answer_spans(struct sf_querier_work *x)
         return sf_fail(&x->why, SF_ERR_INPUT, "span_selector is missing");
     if (x->ask->format > SF_QUERIER_TREE || x->ask->format < 0)
         return sf_fail(&x->why, SF_ERR_UNSUPPORTED,
-                       "the answer of SelectMergeSpanProfile has no place for this format: ask "
+                       "SelectMergeSpanProfile does not support this format: use "
                        "SelectMergeStacktraces with span_selector");
     err = merge_functions(x, x->ask, &x->query, &grouped);
     if (err)
@@ -266,7 +266,7 @@ static enum sf_err check_types(struct sf_querier_work *x)
 {
     if (sf_str_eq(x->ask->sides[0]->type, x->ask->sides[1]->type))
         return SF_OK;
-    return sf_fail(&x->why, SF_ERR_INPUT, "both sides have the same profile type");
+    return sf_fail(&x->why, SF_ERR_INPUT, "both sides must have the same profile type");
 }
 
 /* Comparison in the newest API: each side has a format; the left one's is used. */

@@ -135,7 +135,7 @@ static enum sf_err querier_work_recall(struct sf_querier_work *x, enum sf_querie
     *x->ask = (struct sf_querier_ask){0};
     if (!is_known || sf_querier_ask_read(method, body, is_json, x->req, x->ask, NULL) ||
         !x->ask->is_async)
-        return sf_fail(&x->why, SF_ERR_NOT_FOUND, "no query has this request_id");
+        return sf_fail(&x->why, SF_ERR_NOT_FOUND, "unknown request_id");
     x->ask->request_id = id;
     return SF_OK;
 }

@@ -122,7 +122,7 @@ void sf_scraping_render(struct sf_scraping *s, struct sf_exposition *e)
     scraping_one(e, "spanflame_scrape_targets_dropped", SF_METRIC_GAUGE,
                  "Targets of the last discoveries that relabelling left out.", n.n_dropped);
     scraping_one(e, "spanflame_scrape_targets_over", SF_METRIC_GAUGE,
-                 "Targets of the last discoveries above the most there may be.", n.n_over);
+                 "Targets of the last discoveries above the maximum number.", n.n_over);
     scraping_one(e, "spanflame_scrapes", SF_METRIC_COUNTER, "Requests to targets.", n.n_scrapes);
     scraping_one(e, "spanflame_scrape_failures", SF_METRIC_COUNTER,
                  "Requests to targets that gave no profile.", n.n_failed);
@@ -251,7 +251,7 @@ static void see_left(struct listing *l, const struct sf_scraper_source *s)
         sf_buf_print(&l->left, "%" PRIu64 " more of %.*s left out by relabelling\n", s->n_dropped,
                      SF_STR_ARG(s->job));
     if (l->is_text && s->n_over > 0)
-        sf_buf_print(&l->left, "%" PRIu64 " more of %.*s above the most targets there may be\n",
+        sf_buf_print(&l->left, "%" PRIu64 " more of %.*s above the maximum number of targets\n",
                      s->n_over, SF_STR_ARG(s->job));
     if (l->is_text || s->n_dropped == 0)
         return;
@@ -309,10 +309,10 @@ bool sf_scraping_targets_handle(struct sf_call *call, struct sf_worker *worker)
         sf_buf_add_str(out, sf_buf_str(&l.sources));
         sf_buf_add_str(out, sf_buf_str(&l.targets));
         if (l.n)
-            sf_buf_print(out, "%zu target%s: %zu up, %zu down, %zu not asked yet\n", l.n,
+            sf_buf_print(out, "%zu target%s: %zu up, %zu down, %zu not scraped yet\n", l.n,
                          l.n == 1 ? "" : "s", l.n_up, l.n_down, l.n - l.n_up - l.n_down);
         else
-            sf_buf_print(out, "no targets: write some below scrape in the configuration\n");
+            sf_buf_print(out, "no targets: add some to scrape in the configuration\n");
         sf_buf_add_str(out, sf_buf_str(&l.left));
     } else {
         sf_buf_print(out, "{\"status\":\"success\",\"data\":{\"activeTargets\":[");

@@ -134,9 +134,9 @@ TEST(config, refuses_wrong_types_in_words)
     assert_refused("memory: lots\n",
                    "f.yaml:1: memory expects a size such as 512KB, 64MiB or 50GB, "
                    "not \"lots\": it does not begin with a number");
-    assert_refused("memory: 1MB\n", "f.yaml:1: memory: 1MB is too little; the least is 64MiB");
+    assert_refused("memory: 1MB\n", "f.yaml:1: memory: 1MB is below the minimum of 64MiB");
     assert_refused("limits: {header_timeout: 2d}\n",
-                   "f.yaml:1: limits.header_timeout: 2d is too much; the most is 1h");
+                   "f.yaml:1: limits.header_timeout: 2d is above the maximum of 1h");
     assert_refused("retention: {spans: 7}\n",
                    "f.yaml:1: retention.spans expects a duration such as "
                    "500ms, 1h30m or 7d, not \"7\": a number has no unit "
@@ -158,7 +158,7 @@ TEST(config, refuses_wrong_types_in_words)
                    "f.yaml:1: redact.patterns expects a list, not a map");
     assert_refused("redact: {patterns: [[a]]}\n",
                    "f.yaml:1: redact.patterns expects words in its list, not a list");
-    assert_refused("data: \"a\\0b\"\n", "f.yaml:1: a zero byte has no place in a setting");
+    assert_refused("data: \"a\\0b\"\n", "f.yaml:1: a setting must not contain a zero byte");
     assert_refused("- a\n", "f.yaml:1: a configuration is a map: lines of the form  key: value");
 }
 
@@ -189,12 +189,13 @@ TEST(config, refuses_links_that_lead_elsewhere)
         const char *yaml, *says;
     } wrong[] = {
         {"page: {source_link: 'javascript:alert(1)'}", "begins with http:// or https://"},
-        {"page: {source_folder: 'src'}", "is a whole path"},
+        {"page: {source_folder: 'src'}", "must be an absolute path"},
         {"page: {source_link: 'https://'}", "begins with http:// or https://"},
-        {"page: {source_link: 'https://{file}.example/'}", "the host cannot hold {file}"},
-        {"page: {source_link: 'https://git.example/{path}'}", "has no {path}"},
-        {"page: {source_link: 'https://git.example/{file'}", "has no {file"},
-        {"page: {logs_link: 'https://logs.example/{file}'}", "page.logs_link has no {file}"},
+        {"page: {source_link: 'https://{file}.example/'}", "the host must not contain {file}"},
+        {"page: {source_link: 'https://git.example/{path}'}", "unknown placeholder {path}"},
+        {"page: {source_link: 'https://git.example/{file'}", "unknown placeholder {file"},
+        {"page: {logs_link: 'https://logs.example/{file}'}",
+         "page.logs_link: unknown placeholder {file}"},
         {"page: {logs_link: 'https://logs.example/a b'}", "a blank, a quote"},
     };
     struct sf_config *c = NULL;
@@ -237,7 +238,7 @@ TEST(config, refuses_settings_that_contradict_each_other)
                    "f.yaml:1: auth.header: \"a b\" is not the name of a header");
     assert_refused("retention:\n  full_resolution: 40d\n",
                    "f.yaml:2: retention.full_resolution is longer than retention.profiles: such "
-                   "data would be gone already");
+                   "data would already be deleted");
     assert_refused(
         "redact:\n  replace: hash\n",
         "f.yaml:2: redact.replace: hash needs a key; add  hash_key_file: FILE  (make one "
@@ -318,9 +319,10 @@ TEST(config, refuses_a_public_bind_with_the_line_to_add)
     struct sf_config *c = parse("listen: [\"127.0.0.1:1\", \"[::]:4318\"]\n");
     assert_err(sf_config_address_check_public(c, &why), SF_ERR_DENIED);
     assert_string_equal(
-        why.text, "[::]:4318 can be reached by others and asks for no token. Add the line  "
-                  "auth: {token_file: /etc/spanflame/tokens}  (spanflame token new makes one) "
-                  "or the flag  --allow-public-without-auth");
+        why.text,
+        "[::]:4318 can be reached from other machines and requires no token. Add the line  "
+        "auth: {token_file: /etc/spanflame/tokens}  (spanflame token new makes one) "
+        "or the flag  --allow-public-without-auth");
     sf_config_free(c);
     c = parse("listen: [\"0.0.0.0:1\"]\nauth: {token_file: /etc/spanflame/tokens}\n");
     assert_ok(sf_config_address_check_public(c, &why));

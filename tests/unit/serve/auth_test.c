@@ -148,9 +148,9 @@ TEST(auth, believes_the_proxy_and_nobody_else)
          SF_ERR_DENIED,
          "once",
          ""},
-        {PROXY, {HEADER("accept", "*")}, SF_ERR_NOT_FOUND, "sign in", ""},
-        {PROXY, {HEADER("x-user", "")}, SF_ERR_NOT_FOUND, "sign in", ""},
-        {NOBODY, {HEADER("x-user", "ann")}, SF_ERR_NOT_FOUND, "sign in", ""},
+        {PROXY, {HEADER("accept", "*")}, SF_ERR_NOT_FOUND, "not signed in", ""},
+        {PROXY, {HEADER("x-user", "")}, SF_ERR_NOT_FOUND, "not signed in", ""},
+        {NOBODY, {HEADER("x-user", "ann")}, SF_ERR_NOT_FOUND, "not signed in", ""},
     };
     struct sf_service *s = make_service(false, true);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -37,10 +37,10 @@ TEST(param_check, own_calls_take_what_they_know_once)
     assert_null(strstr(why.text, "did you mean"));
     refuses(&own, "Service=a", "unknown parameter Service");
     refuses(&own, "%zz=a", "unknown parameter %zz");
-    refuses(&own, "service=a&service=b", "service is there more than once");
-    refuses(&own, "from=1&%66rom=2", "from is there more than once");
-    refuses(&own, "until=1&until=1", "until is there more than once");
-    refuses(&own, "format=text&format=text", "format is there more than once");
+    refuses(&own, "service=a&service=b", "service is given more than once");
+    refuses(&own, "from=1&%66rom=2", "from is given more than once");
+    refuses(&own, "until=1&until=1", "until is given more than once");
+    refuses(&own, "format=text&format=text", "format is given more than once");
     refuses(&own, "service=", "service is empty; leave");
     refuses(&own, "service", "service is empty (there is no =)");
     refuses(&own, "label=", "label is empty");
@@ -55,7 +55,7 @@ TEST(param_check, a_call_without_parameters_takes_none)
     static const struct sf_route none = {.params = ""};
     assert_ok(check(&none, SF_STR("")));
     assert_ok(check(&none, SF_STR("&")));
-    refuses(&none, "a=1", "unknown parameter a; this call takes none");
+    refuses(&none, "a=1", "unknown parameter a; this endpoint has no parameters");
 }
 
 TEST(param_check, guesses_the_nearest_name_and_not_of_long_ones)

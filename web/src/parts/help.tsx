@@ -29,7 +29,7 @@ export function CoverageHelp() {
   return (
     <Help of="coverage">
       <p>What arrives of each service, and whether its profiles are joined to its spans: a sample is a span&apos;s when it names the span, or when it was taken on the span&apos;s thread while the span ran.</p>
-      <p>Match quality is the share of samples known to be of their span; the others are estimates, marked ~ everywhere.</p>
+      <p>Match quality is the share of samples known to belong to their span; the others are estimates, marked ~ everywhere.</p>
       <p>“Missing” is what to add to have more; How shows the lines.</p>
     </Help>
   );

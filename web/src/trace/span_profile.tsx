@@ -77,7 +77,7 @@ function Grades(props: { p: SpanProfile }) {
         </span>
       )}
       <Help of="match quality">
-        <p>How samples came to this span:</p>
+        <p>How samples were assigned to this span:</p>
         <dl class="facts">
           {GRADES.map(([g, words]) => (
             <Fragment key={g}>
@@ -86,7 +86,7 @@ function Grades(props: { p: SpanProfile }) {
             </Fragment>
           ))}
         </dl>
-        <p>The first three are known to be of the span. Of the others ~ marks every figure, and no conclusion is drawn from them.</p>
+        <p>The first three are known to belong to the span. Figures of the others are marked ~, and no conclusions are drawn from them.</p>
       </Help>
     </div>
   );
@@ -146,7 +146,7 @@ function Narrowed(props: { p: SpanProfile; gap: { from: number; until: number } 
         <span>
           From {duration(gap.from)} to {duration(gap.until)} of the span no child span ran.{" "}
           {inGap && inGap.samples > 0
-            ? `Below is what its ${countOf(inGap.samples, "sample")} of these ${duration(gap.until - gap.from)} say.`
+            ? `The graph shows its ${countOf(inGap.samples, "sample")} in these ${duration(gap.until - gap.from)}.`
             : (p.timeline ?? []).length === 0
               ? "Its samples have no timestamps; showing the whole span."
               : "No samples of this type in this gap; showing the whole span."}

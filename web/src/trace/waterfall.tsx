@@ -144,7 +144,7 @@ function Bar(props: BarProps) {
             const x0 = left(g.startOffsetNs, trace, zoom);
             const x1 = left(g.startOffsetNs + g.durationNs, trace, zoom);
             if (x1 < 0 || x0 > 100) return null;
-            const did = span.hot ? `${span.hot.isWithChildren === true ? "its and its children's" : "its own"} samples are mostly in ${visible(span.hot.function)} (${percent(span.hot.share)})` : "click for what its own samples say";
+            const did = span.hot ? `${span.hot.isWithChildren === true ? "its and its children's" : "its own"} samples are mostly in ${visible(span.hot.function)} (${percent(span.hot.share)})` : "click for its own samples";
             return (
               <button
                 type="button"

@@ -73,7 +73,7 @@ function OfService(props: { service: string; range: Range }) {
                 <Share words="samples received" share={Math.min(1, c.link.receivedSamples / c.link.expectedSamples)} hint={samplesHint(c.link)} />
               )}
               {c.link?.knownSamples !== undefined && c.link.receivedSamples > 0 && (
-                <Share words="samples known to be of their span" share={Math.min(1, c.link.knownSamples / c.link.receivedSamples)} hint={`${count(c.link.knownSamples)} of ${count(c.link.receivedSamples)}; the rest are estimates`} />
+                <Share words="samples known to belong to their span" share={Math.min(1, c.link.knownSamples / c.link.receivedSamples)} hint={`${count(c.link.knownSamples)} of ${count(c.link.receivedSamples)}; the rest are estimates`} />
               )}
               {c.link && c.link.spans > (c.link.thinnedSpans ?? 0) && <Share words="spans with samples" share={c.link.sampledSpans / (c.link.spans - (c.link.thinnedSpans ?? 0))} hint={`${count(c.link.sampledSpans)} of ${countOf(c.link.spans - (c.link.thinnedSpans ?? 0), "span")} checked`} />}
               <Share words="samples that name a span" share={c.link?.taggedShare} hint="of the newest five minutes" />

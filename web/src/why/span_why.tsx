@@ -75,7 +75,7 @@ function Answer(props: { explain: Explain; span: Span; brief: boolean; chosen: s
         {!props.brief && (
           <div class="meta">
             {match.words !== "" && (
-              <span class={match.isSure ? "chip acc" : "chip warn"} title={match.isSure ? "The samples are known to be of this span" : match.words === "estimate" ? "Some of the samples may be of other spans" : "Too few samples for exact times"}>
+              <span class={match.isSure ? "chip acc" : "chip warn"} title={match.isSure ? "The samples are known to belong to this span" : match.words === "estimate" ? "Some of the samples may belong to other spans" : "Too few samples for exact times"}>
                 Match quality: {match.words}
               </span>
             )}
