@@ -30,15 +30,15 @@ FIRST = 20000  # draws before it are those that constants of the comparison were
 CHANCE = 1.64  # standard errors: right code exceeds a bound that it just keeps by more in one of twenty figures
 INTRO = """# Accuracy
 
-How right the answers are, measured on worlds whose truth is known. Written by `make calibrate`; do not edit it. The draws,
-the worlds and what an oracle is stand in `tests/calibration`. `make check` runs a short form of it.
+This page shows how accurate the results are, measured on simulated data with known ground truth. It is written by `make calibrate`;
+do not edit it. `tests/calibration` contains the simulations and the reference computations (oracles). `make check` runs a short form.
 
-A figure that misses its bound is marked with **!**. Figures are of {draws:,} draws, number {first:,} to {last:,}: a draw's number is its
-seed. Constants of the comparison were chosen on draws 0 to 19,999, none of which is in these figures. One of them, FEW_ALLOWANCE, was moved
-a step (1.7 to 1.8) when the even clock's cell was known; 20,000 draws from 300,000 on, not used before, have 4.6 % of false
-alarms there and find 57.0 % (bound 56.3). With other draws a figure near 95 % would
-differ by a quarter of a point; it misses its bound when it does so by more than {chance} such standard errors. One that is beyond its bound by
-less has its standard error and the bound beside it.
+A figure that misses its bound is marked with **!**. Figures are computed from {draws:,} simulated data sets (*draws*) with the seeds {first:,} to
+{last:,}. Constants of the comparison were chosen with the seeds 0 to 19,999, which are not part of these figures. One constant,
+FEW_ALLOWANCE, was changed (from 1.7 to 1.8) after the result with an evenly spaced sampling clock was known; 20,000 draws with seeds
+from 300,000 on, not used before, have 4.6 % of false alarms there and find 57.0 % (bound 56.3). With other draws a figure near 95 %
+would differ by a quarter of a percentage point; a figure misses its bound when it differs by more than {chance} such standard errors. A figure
+that is beyond its bound by less is shown with its standard error and the bound.
 """
 SHARES = """
 ## Shares of a span's samples

@@ -206,7 +206,7 @@ def test_on_a_terminal_rows_have_numbers_that_commands_take():
         assert "SELECT" in done.stdout, done
         # what is not a row of it, or of another server, or old, is stated
         for argv, words in ((("flame", "7"), "has 2 rows, none with number 7"),
-                            (("top", "2", "--server", "http://127.0.0.1:1"), "not of http://127.0.0.1:1"),
+                            (("top", "2", "--server", "http://127.0.0.1:1"), "not from http://127.0.0.1:1"),
                             (("flame", "2", "--tenant", "x"), "not from tenant x")):
             done = by_row(*argv, home=home)
             assert done.returncode == 1 and words in done.stderr, (argv, done)
