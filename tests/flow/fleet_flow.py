@@ -9,6 +9,7 @@ import random
 import re
 import ssl
 import struct
+import socket
 import subprocess
 import sys
 import threading
@@ -598,8 +599,17 @@ def test_user_password_and_certificates_reach_the_shard_and_no_log():
         with Server(config(bed.url(), interval="10m")) as s:
             wait_for(lambda: s.metric("spanflame_ship_shards_up") == 1)  # it has looked for batches once, and found none
             s.send([make_span()])
-            time.sleep(1)
+            time.sleep(7)  # longer than the default
             assert s.json("/api/v1/store")["batches"] == 0, "it waits for its interval"
+
+
+def test_a_shard_that_hangs_is_given_up_after_the_timeout():
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        url = f"http://127.0.0.1:{deaf.getsockname()[1]}/spanflame"
+        with Server(config(url, timeout="1s", spool_max="300MiB")) as s:
+            s.send([make_span()])
+            wait_for(lambda: s.json("/api/v1/store").get("last_error"), 40)  # the default is 60 s
+            assert s.metric("spanflame_ship_spool_max_bytes") == 300 << 20
 
 
 def test_a_newer_schema_is_not_touched():
