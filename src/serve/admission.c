@@ -57,7 +57,8 @@ static bool admission_is_over(struct sf_admission *a, sf_str service, bool has_s
     return true;
 }
 
-/* Copies the name, because the request may be freed before the charge. False: no memory. */
+/* Copies the name, because the text it was read from may be freed before the charge. False: no
+ * memory. */
 static bool admission_add(struct sf_admission *a, sf_str service, uint64_t n)
 {
     struct sf_admission_service s = {.n = n};
@@ -119,7 +120,8 @@ bool sf_admission_add_profile(struct sf_admission *a, const struct sf_profile_ba
     for (uint32_t i = 0; i < p->n_series; i++) {
         if (admission_is_over(a, p->series[i].service, false))
             return false;
-        if (counts) /* when the arena is full, the request is accepted without being charged */
+        if (counts) /* when the arena is full, the request is accepted and its services are not
+                     * charged */
             (void)admission_add(a, p->series[i].service, counts[i]);
     }
     return true;

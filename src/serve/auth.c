@@ -52,7 +52,7 @@ bool sf_auth_is_signed_in(const struct sf_service *s, const struct sf_request *r
 }
 
 /* The proxy must replace the user header that a client sent: if it appended its own, the client's
- * would come first and be used. */
+ * would come first. So a repeated header is refused. */
 static enum sf_err grant_user(const struct sf_service *s, const struct sf_request *r,
                               struct sf_grant *out, struct sf_why *why)
 {

@@ -67,7 +67,7 @@ struct sf_call {
     bool is_answer_begun;         /* the first part of the answer was sent */
     struct sf_lane_client client; /* identifies the client for its share of a lane */
     struct sf_call *next_in_lane; /* guarded by the lane's lock */
-    struct sf_naming naming;      /* counts functions without names in the answer */
+    struct sf_naming naming;      /* counts the frames of the answer that came without names */
     struct sf_unread unread;      /* data that could not be read for the answer */
     uint64_t capture;             /* see serve/own/control.h; 0: no capture was started */
 };

@@ -39,9 +39,9 @@ enum sf_err sf_lane_give(struct sf_lane *l, struct sf_call *call, struct sf_call
 struct sf_call *sf_lane_take(struct sf_lane *l, struct sf_lane_client *out);
 /* Reports that the call ran for `ran_ns` and was answered: its thread is free. */
 void sf_lane_end(struct sf_lane *l, struct sf_lane_client client, int64_t ran_ns);
-/* Only one running call at a time may hold much memory. Waits for the caller's turn if `waits`;
- * otherwise, or when another call waits already, fails with BUSY. Also DEADLINE, CANCELLED. The
- * caller must not hold much memory while waiting. */
+/* Only one running call at a time may hold much memory. While another has the turn, waits for it if
+ * `waits`; without `waits`, or when another call waits already, fails with BUSY. Also DEADLINE,
+ * CANCELLED. The caller must not hold much memory while waiting. */
 enum sf_err sf_lane_take_large(struct sf_lane *l, bool waits, int64_t deadline_ns,
                                const atomic_bool *cancel, struct sf_why *why);
 void sf_lane_pass_large(struct sf_lane *l);

@@ -4,8 +4,8 @@
  * kept in memory: from some length on it is sent piece by piece, compressed if the client accepts
  * that. Parts that the client does not read at once wait in a file. Only when these files hold too
  * much does the thread wait; a client that then reads nothing for a while, or is not done within
- * the request's time limit, is given up, and the connection is closed with an error, so that the
- * answer does not look complete. */
+ * the request's time limit, is given up, and the answer is aborted (HTTP/2: the stream, else the
+ * connection), so that it does not look complete. */
 #pragma once
 #include "serve/call.h"
 

@@ -214,7 +214,8 @@ static bool run_read(struct sf_call *call, struct sf_worker *worker)
                                         : true;
 }
 
-/* A handler that changes data cannot be run twice: it takes the turn before it begins. */
+/* A handler that changes data cannot be run twice: with a large body, it takes the turn before it
+ * begins. */
 static bool run_change(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_why why;

@@ -108,8 +108,8 @@ static struct match find_route(const struct sf_request *r)
     return m;
 }
 
-/* The path that was probably intended: without an extra slash, a missing signal path, a typing
- * error. */
+/* The path that was probably intended by one with an extra slash, without a signal path, or with a
+ * typing error. */
 static const char *nearest_path(sf_str path)
 {
     const char *best = NULL;
@@ -276,7 +276,7 @@ static bool admit_host(struct sf_call *call)
                          SF_STR_ARG(host));
 }
 
-/* The page may be shown in and linked from any site; calls that read or change data are refused
+/* Calls that need no permission, such as the page, may be linked from any site; others are refused
  * when a page of another origin makes them, whatever credentials the browser adds. */
 static bool admit_page(struct sf_call *call)
 {

@@ -129,12 +129,12 @@ const char *sf_service_unready(struct sf_service *s, char room[200]);
 struct sf_worker {
     unsigned number;
     struct sf_arena arena;
-    struct sf_lane *turns; /* of query threads: decides which query may hold much memory; NULL: no
-                            * limit */
+    struct sf_lane *turns; /* decides which query may hold much memory; NULL: the thread does not
+                            * serve a lane */
     bool is_large;         /* the current call has the turn */
     struct sf_account account;     /* memory of the call */
     uint64_t memory_len;           /* memory of the server */
-    int64_t until_ns;              /* monotonic: deadline of the current call; 0: it reads no
+    int64_t until_ns;              /* monotonic: when the current call is ended; 0: it reads no
                                     * data */
     const atomic_bool *cancel;     /* of the current call; may be NULL */
     struct sf_intake_tools *tools; /* ingest threads only */

@@ -40,7 +40,7 @@ static inline struct sf_pb sf_pb_init(sf_bytes body)
     const uint8_t *p = body.p ? body.p : (const uint8_t *)"";
     return (struct sf_pb){.at = p, .end = p + body.len, .body = p};
 }
-/* A part of `body`, with offsets relative to its start. */
+/* A part of `body`, with offsets counted from the start of `body`. */
 struct sf_pb sf_pb_part(sf_bytes body, sf_bytes part);
 
 static inline bool sf_pb_ok(const struct sf_pb *pb)

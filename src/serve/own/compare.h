@@ -1,4 +1,4 @@
-/* compare.h - GET /api/v1/compare: the code on which one set of spans spends more than another. */
+/* compare.h - GET /api/v1/compare: what one set of spans spends more time on than another. */
 #pragma once
 #include "serve/call.h"
 

@@ -133,7 +133,7 @@ static bool control_is_due(struct sf_control *c, struct parked *p, bool is_chang
     return strcmp(version, p->version) != 0;
 }
 
-/* Removes one due poll from the list. */
+/* Removes one parked call (a poll or a capture) that is due from the list. */
 static bool take_due(struct sf_control *c, bool is_changed, size_t *at, int64_t *next_ms,
                      struct sf_buf *room, struct parked *out)
 {

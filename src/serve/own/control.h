@@ -43,8 +43,9 @@ void sf_control_close(struct sf_control *c); /* NULL is fine */
 
 /* Takes over what other nodes of a fleet changed; does nothing on a single server. */
 void sf_control_sync(struct sf_control *c);
-/* Changes the document (NULL: deletes it), writes the file, and wakes polls. `is_whole`: replaces
- * the document; else members missing in `doc` keep their values. */
+/* Changes the document (NULL: deletes it if `is_whole`, else only logs `change`, a capture), writes
+ * the file, and wakes polls. `is_whole`: replaces the document; else members missing in `doc` keep
+ * their values. */
 enum sf_err sf_control_change(struct sf_control *c, const struct sf_control_change *change,
                               const struct sf_control_doc *doc, bool is_whole, struct sf_why *why);
 /* Runs under the lock, so that the visitor sees a consistent state. */

@@ -137,8 +137,8 @@ enum sf_err sf_control_set_put(struct sf_control_set *s, const struct sf_control
     return SF_OK;
 }
 
-/* Evicts the oldest change of the tenant with the most changes, so that no tenant evicts
- * another's. */
+/* Makes room in the log: a tenant that has a quarter of it evicts its own oldest change; when the
+ * log is full, any other evicts the oldest of all. */
 static void control_set_make_room(struct sf_control_set *s, const char *tenant)
 {
     size_t own = 0, at = 0;

@@ -53,7 +53,8 @@ const struct sf_control_doc *sf_control_set_get(const struct sf_control_set *s,
 struct sf_control_doc sf_control_set_effective(const struct sf_control_set *s,
                                                const struct sf_control_target *one, int64_t now_ms,
                                                int64_t *next_ms);
-/* Sets a document (NULL: deletes it) and logs the change. LIMIT: too many documents. */
+/* The first function sets a document (NULL: deletes it; LIMIT: too many documents), the second logs
+ * the change. */
 enum sf_err sf_control_set_put(struct sf_control_set *s, const struct sf_control_target *target,
                                const struct sf_control_doc *doc, struct sf_why *why);
 void sf_control_set_note(struct sf_control_set *s, const struct sf_control_change *change);

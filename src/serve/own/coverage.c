@@ -9,7 +9,8 @@
 #include "serve/own/span_path.h"
 #include "serve/params.h"
 
-/* The name or address by which the client reached this server; anything else is left out. */
+/* The URL by which the client reached this server; a default when the Host header is not a plain
+ * name or address. */
 static sf_str server_name(const struct sf_request *r, struct sf_arena *req)
 {
     sf_str host = sf_request_header(r, SF_STR("host")), out;

@@ -146,8 +146,8 @@ static size_t deploy_book_count_of(const struct sf_deploy_book *b, sf_str tenant
     return n;
 }
 
-/* The oldest deploy of the tenant with the most: a tenant only evicts its own. n: none has to
- * go. */
+/* The oldest deploy of the tenant with the most, so that a tenant with many evicts its own. n: none
+ * has to go. */
 static size_t find_surplus(const struct sf_deploy_book *b)
 {
     size_t at = b->n, most = 0;

@@ -1,4 +1,5 @@
-/* explain.h - GET /api/v1/explain: explains the duration of a span, a trace or a set of spans. */
+/* explain.h - GET /api/v1/explain: explains the duration of a span, a trace or a set of spans, or
+ * the difference between two sets. */
 #pragma once
 #include "serve/call.h"
 

@@ -52,7 +52,7 @@ static enum sf_err read_selector(sf_str text, struct sf_arena *req, struct sf_pr
 }
 
 /* call_site=main&call_site=serve: functions from the outermost inwards; frame=parse and similar:
- * functions that a stack must contain. The order given is kept. */
+ * functions that a stack must or must not contain. The order given is kept. */
 static enum sf_err take_stack_param(sf_str name, sf_str val, struct asked *a, struct sf_arena *req,
                                     struct sf_why *why)
 {
@@ -98,7 +98,8 @@ static enum sf_err profile_read_stacks(const struct sf_request *r, struct sf_are
     return err;
 }
 
-/* Reads the trace and span ids that samples must carry, for formats that can express them. */
+/* Reads `ids`: whether samples keep their trace and span ids, which only some formats can
+ * express. */
 static enum sf_err profile_read_ids(sf_str text, struct asked *a, struct sf_why *why)
 {
     a->ask.has_ids = sf_str_eq(text, SF_STR("true"));

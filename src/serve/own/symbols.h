@@ -1,4 +1,4 @@
-/* symbols.h - /api/v1/symbols: upload of programs and debug files, by build id. */
+/* symbols.h - /api/v1/symbols: lists, stores and deletes programs and debug files, by build id. */
 #pragma once
 #include "serve/call.h"
 

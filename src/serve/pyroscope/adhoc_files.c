@@ -162,8 +162,8 @@ enum sf_err sf_adhoc_files_add(struct sf_dir *dir, sf_str tenant, const char *na
     enum sf_err err = sf_dir_make(dir, folder, why);
     adhoc_files_make_id(name, now_ms, id);
     adhoc_files_path_of(tenant, sf_str_from(id), path);
-    snprintf(temporary, sizeof(temporary), "%s/%.26s.new", folder, id); /* no tenant has a name of
-                                                                         * this form */
+    snprintf(temporary, sizeof(temporary), "%s/%.26s.new", folder, id); /* without "@": the file
+                                                                         * belongs to no tenant */
     if (!err)
         err = sf_dir_create(dir, temporary, &file, why);
     if (!err)

@@ -53,7 +53,7 @@ enum sf_err sf_ingest_app_name_parse(sf_str text, struct sf_arena *req, struct s
     a.name = sf_str_trim(sf_str_part(text, 0, brace));
     if (sf_str_find_char(rest, '}', &end)) {
         rest = sf_str_part(rest, 0, end);
-    } else if (rest.len) { /* the incomplete pair at the end is ignored, as by Pyroscope */
+    } else if (rest.len) { /* the incomplete pair at the end is ignored */
         while (rest.len && rest.p[rest.len - 1] != ',')
             rest.len--;
     }
@@ -211,7 +211,7 @@ static void fill_hint(const struct sf_profile_take *t, struct asked *a, struct s
     int64_t now_ns = t->call->request->recv_ns;
     uint64_t rate = 100;
     if (a->rate.len && (!sf_str_to_u64(a->rate, &rate) || rate > UINT32_MAX))
-        rate = 100; /* an invalid rate means the default, as in Pyroscope */
+        rate = 100; /* an invalid rate means the default */
     ingest_add_label(&a->app, SF_STR("pyroscope_spy"), a->spy);
     *h = (struct sf_profile_hint){.service = a->app.name,
                                   .labels = a->app.labels,
@@ -349,8 +349,8 @@ static void ingest_refuse(struct sf_profile_take *t, enum sf_err err, const stru
 {
     static const struct sf_outcome unparsable = {422, SF_GRPC_UNKNOWN, 0};
     bool is_theirs = err == SF_ERR_INPUT || err == SF_ERR_UNSUPPORTED;
-    if (t->is_malformed &&
-        (is_theirs || err == SF_ERR_LIMIT)) /* a profile that is too large counts as malformed */
+    if (t->is_malformed && (is_theirs || err == SF_ERR_LIMIT)) /* a profile that is too large is
+                                                                * answered like a malformed one */
         sf_call_refuse(t->call, is_theirs ? SF_COUNT_REJECT_MALFORMED : SF_COUNT_REJECT_TOO_LARGE,
                        unparsable, why->text);
     else

@@ -171,7 +171,7 @@ static enum sf_err ask_points(struct work *x, const struct sf_prof_query *query,
                                       &x->q, out, &x->why);
 }
 
-/* Reports the number of groups in a header: Pyroscope's answer has no field for it. */
+/* Reports in a header that groups are left out: Pyroscope's answer has no field for it. */
 static void say_groups(struct work *x, uint32_t n)
 {
     char text[80];

@@ -147,8 +147,9 @@ static bool is_key(const sf_str *keys, size_t n, sf_str key)
     return false;
 }
 
-/* Queries the same points again, grouped by all labels: the largest profile of a point is also the
- * largest of its own labels, which gives the labels that grouping removed. */
+/* Queries the same points again, grouped by the labels that the request does not group by: the
+ * largest profile of a point is also the largest of its own labels, so it is found again with
+ * them. */
 enum sf_err sf_querier_dots_owners_find(struct sf_querier_work *x, int64_t step_ns,
                                         struct sf_querier_owners *out)
 {

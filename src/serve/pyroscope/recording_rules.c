@@ -187,7 +187,7 @@ void sf_recording_rules_close(struct sf_recording_rules *r)
 
 /* ---- changes; with the lock ---- */
 
-/* Whether a change stays within the limits; one that makes the list shorter always does. */
+/* Whether a change stays within the limits; a rule that does not get longer always does. */
 static bool recording_rules_fits(const struct sf_recording_rules *r, size_t at, size_t len,
                                  struct sf_why *why)
 {
@@ -389,7 +389,7 @@ static enum sf_err recording_rules_redact(struct sf_call *call, struct sf_arena 
     return err;
 }
 
-/* Outcome of an upsert that did not fail. */
+/* Outcome of an upsert that returned SF_OK. */
 enum upsert { DONE, CONFLICT, EXHAUSTED };
 
 /* With the lock. */

@@ -1,9 +1,9 @@
 /* recording_run.c - evaluates recording rules and shows their counters.
  *
- * A pass copies the rules and queries the store without holding the lock. Profiles are stamped with
- * the time they begin and arrive after they end, some of them late: so profiles that began in the
- * last LATE_NS are "open" and summed again in each pass. After a long pause the closed part is
- * caught up in pieces, so that each query stays small. */
+ * A pass copies one rule after the other and queries the store without holding the lock. Profiles
+ * are stamped with the time they begin and arrive after they end, some of them late: so profiles
+ * that began in the last LATE_NS are "open" and summed again in each pass. After a long pause the
+ * closed part is caught up in pieces, so that each query stays small. */
 #include <stdlib.h>
 #include <string.h>
 

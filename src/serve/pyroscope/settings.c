@@ -351,8 +351,8 @@ static size_t settings_len_of(const struct setting *one)
     return one->tenant.len + one->name.len + one->value.len;
 }
 
-/* Whether the setting fits the limits of its tenant and of all tenants; one that gets shorter
- * always does. */
+/* Whether the setting fits the limits of its tenant and of all tenants; one that does not get
+ * longer always does. */
 static bool settings_fits(const struct sf_pyroscope_settings *s, const struct setting *one,
                           size_t at, struct sf_why *why)
 {

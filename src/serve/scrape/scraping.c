@@ -1,4 +1,4 @@
-/* scraping.c - connects the scraper to the server: runs it in the server's thread, replaces its
+/* scraping.c - connects the scraper to the server: runs it on a thread of the server, replaces its
  * jobs when the configuration is reloaded, and shows its targets in /metrics and /api/v1/targets.
  * Labels are redacted as intake does. */
 #include "serve/scrape/scraping.h"
@@ -135,7 +135,7 @@ void sf_scraping_render(struct sf_scraping *s, struct sf_exposition *e)
 struct listing {
     struct sf_call *call;
     const struct sf_arena *scratch;
-    struct sf_buf targets, sources, left; /* left: number of targets that are not listed */
+    struct sf_buf targets, sources, left; /* left: what is not listed, by source */
     size_t n, n_sources, n_up, n_down;
     uint64_t n_over;
     bool is_text;

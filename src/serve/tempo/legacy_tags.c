@@ -149,9 +149,8 @@ static bool legacy_tags_is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Reads a value in quotes: \" and \\ stand for the characters themselves,
- *
- *  and \t for newline and tab. */
+/* Reads a value in quotes: \" and \\ stand for the characters themselves, \n and \t for newline and
+ * tab. */
 static bool legacy_tags_take_quoted(sf_str text, size_t *at, struct sf_buf *out)
 {
     for (++*at; *at < text.len; ++*at) {

@@ -86,7 +86,7 @@ static int64_t metrics_ask_time_of(uint64_t ns)
 
 /* The fields of QueryRangeRequest that QueryInstantRequest lacks. Tempo's components use some of
  * them to divide a query: answering each part with the whole result would count everything several
- * times, so they are refused. */
+ * times, so blockID is refused. */
 static enum sf_err read_range_field(struct sf_pb *pb, struct times *t,
                                     struct sf_metrics_params *out, struct sf_why *why)
 {

@@ -219,7 +219,7 @@ static void add_services_of(const struct overrides *o, const struct sf_quota_rul
     }
 }
 
-/* Writes the same limits under Tempo's names. */
+/* Writes the same limits under Tempo's and Pyroscope's names. */
 static void add_other_names(const struct overrides *o, const struct sf_quota_rules *rules)
 {
     static const struct {
@@ -279,8 +279,8 @@ static void show_tenants(void *arg, const struct sf_quota_rules *rules)
     }
 }
 
-/* The limits of one tenant, or of all tenants that have their own; after them the server's limits,
- * which apply to all. */
+/* The limits of one tenant, or which tenants have their own; after them the server's limits, which
+ * apply to all. */
 bool sf_status_pages_overrides(struct sf_call *call,
                                __attribute__((unused)) struct sf_worker *worker)
 {

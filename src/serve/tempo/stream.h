@@ -13,7 +13,7 @@ enum {
 
 struct sf_stream { /* initialise `call`, zero the rest */
     struct sf_call *call;
-    int64_t next_ns;       /* monotonic: time of the next update */
+    int64_t next_ns;       /* monotonic: no update before this time */
     struct sf_buf message; /* the next update; owned */
     bool has_told;         /* the answer's headers were sent */
 };
@@ -23,7 +23,7 @@ enum sf_err sf_stream_request(struct sf_call *call, struct sf_arena *req, sf_byt
                               struct sf_why *why);
 /* Sets 200 and application/grpc; updates may be sent from now on. */
 void sf_stream_begin(struct sf_stream *s);
-bool sf_stream_is_due(struct sf_stream *s); /* true twice a second at most */
+bool sf_stream_is_due(struct sf_stream *s); /* half a second has passed since the last update */
 /* Sends `message` and empties it. False: the client has not read the last updates yet, or has
  * disconnected. */
 bool sf_stream_tell(struct sf_stream *s);

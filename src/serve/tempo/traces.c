@@ -108,7 +108,7 @@ bool sf_traces_v2(struct sf_call *call, struct sf_worker *worker)
     return err ? sf_call_fail(call, err, &why) : traces_answer(call, &f, true);
 }
 
-/* Draws a waterfall as text: one row for each span. */
+/* Writes the rows of the waterfall as JSON, with the spans they show. */
 static enum sf_err traces_draw(struct sf_call *call, struct found *f, struct sf_why *why)
 {
     struct sf_trace_rows rows;
