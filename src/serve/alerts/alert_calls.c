@@ -276,7 +276,7 @@ struct trial {
     int64_t from_ns, to_ns, step_ns;
     size_t n_moments, n_unknown; /* evaluations, and those that failed */
     struct sf_alert_book book;
-    struct sf_buf fired; /* JSON or text of the alerts that have resolved */
+    struct sf_buf fired; /* JSON or text of the alerts that fired */
     size_t n_fired, n_reasons;
     bool is_text;
     struct sf_watch *watch; /* for a rule of kind WATCH: the data read so far */
@@ -348,7 +348,7 @@ static void alert_calls_give_reasons(struct trial *t, const struct sf_alert_ask 
     *q->req = before;
 }
 
-/* Evaluates the rule once at the given time. */
+/* Applies the values of one evaluation to the book, and reports the alerts that it resolves. */
 static enum sf_err alert_calls_step(struct trial *t, const struct sf_alert_ask *ask,
                                     struct sf_query_ctx *q, const struct sf_alert_value *values,
                                     size_t n, struct sf_why *why)
