@@ -320,7 +320,7 @@ enum {
     ALWAYS = AT | PAIR
 };
 
-/* The checks that a character may start, and those that its predecessor allows. */
+/* The checks made at a character (such as the J of eyJ), and those that its predecessor allows. */
 static const uint16_t here[256] = {
     ['@'] = AT,     ['='] = PAIR,   [':'] = PAIR,   ['J'] = JWT,    ['A'] = CLOUD,  ['z'] = CLOUD,
     ['B'] = PEM,    [' '] = BLANK,  ['\t'] = BLANK, ['\n'] = BLANK, ['\r'] = BLANK, ['_'] = PREFIX,

@@ -71,7 +71,7 @@ static uint8_t profile_label_state_of(sf_str word)
     return SF_STATE_UNKNOWN;
 }
 
-/* Ignores numbers above the kernel's largest pid: Python's identifiers are addresses. */
+/* Numbers above the kernel's largest pid_max are the runtime's own: Python's are addresses. */
 static void profile_label_take_thread(struct sf_profile_ids *ids, uint64_t id)
 {
     ids->thread = id;

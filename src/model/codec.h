@@ -1,5 +1,5 @@
 /* codec.h - encoder and decoder of the normalised forms of batches: numbers as LEB128 varints, and
- * each distinct string once, where it first occurs. For codecs of log records.
+ * each distinct string once, where it first occurs. For the codecs of stored forms.
  *
  * Writing: the buffer keeps the first error. Reading: the decoder keeps the first error, later
  * reads return zero; check once at the end. */

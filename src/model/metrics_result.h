@@ -24,7 +24,7 @@ struct sf_metrics_result {
     int64_t step_ns;  /* ... and has the time of its right edge */
     bool is_running;  /* still counting: values will grow */
     bool is_partial;  /* a limit was hit: `note` says which */
-    bool is_cut;      /* a limit other than unreadable data */
+    bool is_cut;      /* partial not only because of unreadable data */
     sf_str note;
     uint64_t n_inspected_traces, n_inspected_spans, read_len, n_blocks;
 };

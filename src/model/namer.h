@@ -15,7 +15,7 @@ struct sf_named_line {
     uint32_t line;
 };
 
-struct sf_named {                      /* the result; the caller allocates strings */
+struct sf_named {                      /* the result; strings are in the caller's arena */
     const struct sf_named_line *lines; /* the innermost first; NULL: no name */
     uint32_t n_lines;
     uint64_t start_off; /* without a name: file offset where its function begins; 0: unknown */

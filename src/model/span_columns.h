@@ -15,11 +15,10 @@ struct sf_span_columns {
     uint32_t n_traces;
     const sf_trace_id *trace_ids; /* SF_COL_TRACES */
     const uint32_t *firsts;       /* SF_COL_TRACES: first row of each trace; one more at the end */
-    const uint8_t *is_parted;     /* for each trace: it may have rows in other blocks; NULL: any
+    const uint8_t *is_parted;     /* for each trace: it may have rows outside of these; NULL: any
                                    * trace may */
     struct sf_arena *scratch;     /* for the caller; emptied with the rows */
-    int64_t min_ns, max_ns;       /* bounds for starts of the rows; only if these are within the
-                                   * query may results be cached */
+    int64_t min_ns, max_ns;       /* if `keep` is set: starts of the rows are within these */
     bool has_strays;              /* some starts may be outside of these bounds */
     /* Reads columns (enum sf_column; not ATTRS, EVENTS, LINKS or REST) that are not there yet.
      * CORRUPT: these rows cannot be read, which the store has noted; the next ones can. */
@@ -36,7 +35,7 @@ struct sf_span_columns {
 };
 
 /* Decides which traces can match. `hits` has a byte per trace, 1 where the caller needs a result;
- * it may write 0 only if that is certain, also for traces with rows in other blocks. */
+ * it may write 0 only if that is certain, also for traces that may be parted. */
 struct sf_span_judge {
     enum sf_err (*judge)(void *arg, struct sf_span_columns *c, uint8_t *hits, struct sf_why *why);
     void *arg;

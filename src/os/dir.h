@@ -41,8 +41,8 @@ bool sf_dir_exists(struct sf_dir *d, const char *name);
 /* Length of a file and the time of its last change (wall clock). */
 enum sf_err sf_dir_stat(struct sf_dir *d, const char *name, uint64_t *out_len, int64_t *out_ns,
                         struct sf_why *why);           /* NOT_FOUND */
-void sf_dir_touch(struct sf_dir *d, const char *name); /* sets the change time to now; failure is
-                                                        * ignored */
+void sf_dir_touch(struct sf_dir *d, const char *name); /* sets the modification time to now; failure
+                                                        * is ignored */
 /* Calls `see` for each entry of folder `name` ("." is the directory itself), without "." and "..",
  * in no order, until it returns false. NOT_FOUND: no such folder. */
 enum sf_err sf_dir_list(struct sf_dir *d, const char *name,

@@ -53,8 +53,8 @@ enum sf_err sf_file_open_regular(const char *path, struct sf_file *out, struct s
 /* The same below a folder: names may not begin with a dot, and links are not followed. */
 enum sf_err sf_file_open_beneath(const char *folder, const char *path, struct sf_file *out,
                                  struct sf_why *why);
-/* Creates the file if it is missing, with mode 0600, for libraries that open files themselves.
- * IO. */
+/* Creates the file if it is missing, and sets its mode to 0600, for libraries that open files
+ * themselves. IO. */
 enum sf_err sf_file_make_private(const char *path, struct sf_why *why);
 /* Appends all of it (a pipe or /dev/stdin too) to `out`. LIMIT: longer than max_len. */
 /* A file in memory, and a path by which this process can open it as long as it is open. */

@@ -78,7 +78,7 @@ static uint16_t cxx_print_resolve(const struct printer *p, uint16_t n)
         else if (node->kind == SF_CXX_FORWARD)
             n = node->a;
         else if (node->kind == SF_CXX_AUTO && !p->n_lambda && node->number <= p->x->n_args)
-            n = p->x->args[node->number - 1]; /* refers to the signature of the call itself */
+            n = p->x->args[node->number - 1]; /* used again in the signature of the call itself */
         else
             break;
     }

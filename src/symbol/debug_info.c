@@ -65,8 +65,8 @@ static uint64_t work_for(struct sf_dwarf *d, uint64_t max_work)
     return max_work && max_work < work ? max_work : work;
 }
 
-/* Finds the next section from `*at` on that has one of those names; returns its index, negative:
- * none. */
+/* Finds the next section from `*at` on that has one of those names; returns the index of the
+ * name in `names`, negative: none. */
 static int next_section(const struct sf_elf_file *f, const sf_str *names, uint32_t *at,
                         struct sf_elf_section *out)
 {

@@ -65,7 +65,7 @@ void sf_dwarf_function_read(struct sf_dwarf_function *f, struct sf_dwarf_units *
         next = dwarf_function_read_one(f, in, d, entry_off);
         entry_off = next.kind == SF_DWARF_ENTRY || next.kind == SF_DWARF_SHARED_ENTRY ? next.u : 0;
         if (next.kind == SF_DWARF_SHARED_ENTRY) {
-            units = d->shared_units; /* keep the units: the shared file has no references back */
+            units = d->shared_units; /* before `d` changes: the shared file has no way back */
             d = d->shared;
             is_shared = true;
             if (!d)

@@ -13,9 +13,10 @@ extern const struct sf_debug_more sf_module_symbols_inside; /* the limits inside
 
 /* Calls `take` once for each of the `n` sorted addresses, as the file counts them, in any order. If
  * the file has another build id than `build_id` (empty: any), it has replaced the one that is
- * running: then only a debug file with the right build id is used. `*is_cut` (may be NULL): `more`
- * did not allow all debug information to be read, so some results come from the symbol table.
- * False: no such file, not ELF, or no memory; `take` was not called then. */
+ * running: then the running program's own file (/proc/self/exe) is used instead, if it has that
+ * build id. `*is_cut` (may be NULL): `more` did not allow all debug information to be read, so some
+ * results come from the symbol table. False: no such file, not ELF, or no memory; `take` was not
+ * called then. */
 bool sf_module_symbols_find(const char *path, sf_bytes build_id, const struct sf_debug_more *more,
                             const uint64_t *at, uint32_t n, sf_symbol_taker *take, void *arg,
                             bool *is_cut);

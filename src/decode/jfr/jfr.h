@@ -176,7 +176,7 @@ struct sf_jfr_frame_cache {
     uint32_t place; /* + 1; 0: free */
 };
 
-enum { SF_JFR_TYPES_MAX = 24 }; /* number of profile types: see jfr_event.c */
+enum { SF_JFR_TYPES_MAX = 24 }; /* maximum number of profile types: see jfr_event.c */
 
 struct sf_jfr {
     struct sf_profile_build *b;
@@ -197,7 +197,7 @@ struct sf_jfr {
     struct sf_jfr_constant *constants;
     uint32_t n_constants, cap_constants;
     struct sf_table constant_at;
-    uint64_t pool_keys[SF_JFR_POOLS]; /* hashes of their names' numbers */
+    uint64_t pool_keys[SF_JFR_POOLS]; /* hash of each pool's number */
     int64_t last_ticks;               /* ticks of the newest checkpoint */
     int64_t max_ticks;                /* largest ticks of all events read */
     uint64_t n_events;                /* number of events read */

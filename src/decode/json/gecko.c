@@ -399,7 +399,7 @@ static enum sf_err gecko_add_thread(struct reader *r, const struct thread *t)
         uint32_t place = sf_gecko_table_place(&columns[STACK], i, UINT32_MAX), stack;
         at += isfinite(delta) ? delta : 0;
         if (!isfinite(sf_gecko_table_number(&columns[STACK], i)))
-            continue; /* the thread did not run */
+            continue; /* no stack: nothing ran */
         stack = sf_gecko_table_stacks_make(stacks, place);
         if (stack == SF_NONE && !r->b->is_full)
             sf_profile_build_drop(r->b, &r->b->drops.n_samples,

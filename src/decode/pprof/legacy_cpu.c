@@ -5,9 +5,10 @@
  *     0, 1, 0
  *
  * and after it /proc/self/maps as text, or Java's addresses with names. The leaf is the current
- * instruction; the others are return addresses. A second address equal to the leaf comes from the
- * signal frame and is left out, and so is libc's function that returns from a signal: the second
- * address of nearly all stacks. A caller that all stacks share is in the program, and is kept. */
+ * instruction; the others are return addresses. A second address that is the leaf's again (plus
+ * one) comes from the signal frame and is left out, and so is libc's function that returns from a
+ * signal: the second address of nearly all stacks. A caller that all stacks share is in the
+ * program, and is kept. */
 #include <inttypes.h>
 
 #include "base/limits.h"

@@ -35,7 +35,7 @@ static void pprof_tables_read_mapping(struct sf_pprof *p, struct sf_pb *pb)
     sf_id_map_add(&p->mappings, id, sf_profile_build_mapping(p->b, &m));
 }
 
-/* Python's and Ruby's agents put the file before the name, for their flame graphs. */
+/* Puts the file before the name, as the flame graphs of Python's and Ruby's agents show it. */
 static sf_str name_with_file(struct sf_pprof *p, sf_str file, sf_str name)
 {
     sf_str spy = p->b->hint->spy, out = name;

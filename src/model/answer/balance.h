@@ -11,7 +11,8 @@ struct sf_balance {
     int64_t next_ns;           /* start of the next part; 0: this was the last */
     uint64_t n_spans;          /* of the service in that time */
     int64_t received;          /* value of all samples in that time */
-    struct sf_grades grades;   /* what spans got, each without its children, before scaling */
+    struct sf_grades grades;   /* what spans got, each without its children, before limiting or
+                                * scaling */
     bool has_rest;             /* all spans were queried, so that the rest is known */
     int64_t rest;              /* received minus what spans got */
     sf_str reason;             /* why not all; empty: all were */

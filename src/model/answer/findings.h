@@ -13,8 +13,8 @@ struct sf_finding_view {
     double per_request;         /* nanoseconds; NAN: not known */
     double request_share;       /* share of requests that are affected; NAN: unknown */
     double rank;                /* root mean square of the cost per request, ns; NAN: unknown */
-    double per_hour, low, high; /* growth per hour with its 95 % interval, in `unit`; NAN: no
-                                 * growth */
+    double per_hour, low, high; /* growth per hour with its 95 % interval, in `unit`; NAN: not
+                                 * about growth */
     double share;
     int64_t value;
     uint32_t count;

@@ -10,7 +10,7 @@ struct sf_frame_span {
     int64_t value; /* of the samples with the function in their stack */
     double share;  /* share of all samples of the span itself */
     uint64_t n_samples;
-    bool is_cut; /* the value was limited: samples represent more than the span's duration */
+    bool is_cut; /* the value was limited: samples represent more than fits into the span */
     double few;  /* number of samples in `value` if too few for times; 0: enough */
 };
 

@@ -4,6 +4,6 @@
 
 struct sf_inspected {
     uint64_t n_traces, n_spans, read_len, n_blocks;
-    bool is_unfinished; /* results are incomplete, or a limit cut them: the job is reported as not
+    bool is_unfinished; /* more results will follow, or they are partial: the job is reported as not
                          * complete */
 };

@@ -17,7 +17,8 @@ struct sf_known_view {
     uint64_t n_estimated; /* samples that may belong to it: shared with other spans, in unknown
                            * parts */
     int64_t value;        /* of the certain ones */
-    /* The smallest span that certainly contains all of it; none when nothing is estimated. */
+    /* The smallest span, or the service, that certainly contains all of it; none when nothing is
+     * estimated. */
     sf_span_id span;        /* including its children; 0: the service in this time */
     sf_str name, service;   /* name of that span; name of the service */
     int64_t from_ns, to_ns; /* time range of the service */

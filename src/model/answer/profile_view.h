@@ -15,7 +15,7 @@ struct sf_profile_owned { /* a part of a node's self value that belongs to a spa
 struct sf_profile_view {
     struct sf_tree tree;
     const struct sf_profile_owned
-        *owned; /* sorted by node, each pair of ids once; the ids stored in files */
+        *owned; /* sorted by node, each pair of ids once; for files that keep the ids */
     uint32_t n_owned;
     struct sf_profile_type type;
     sf_str service;                /* or the name of its file */

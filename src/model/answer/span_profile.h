@@ -38,8 +38,8 @@ struct sf_span_profile {
     double sure_worth;          /* effective number: as many equally weighted samples would give the
                                  * same precision */
     struct sf_grades grades;
-    struct sf_grades as_sent; /* before samples were limited to the duration, or scaled to a
-                               * measured value */
+    struct sf_grades as_sent; /* before samples were limited to what fits into the span, or scaled
+                               * to a measured value */
     uint64_t n_samples;
     int64_t measured_ns; /* CPU time measured by the spans themselves; negative: not measured */
     double taken;        /* number of profiler samples, when a record represents several */
@@ -54,9 +54,9 @@ struct sf_span_profile {
     const sf_str *types; /* all profile types that are available */
     uint32_t n_types;
     bool is_partial;
-    bool is_by_service;           /* joined with profiles of the whole service, because no process
-                                   * matched */
-    bool is_mixed;                /* samples without ids may be from several processes: left out */
+    bool is_by_service; /* joined with profiles of the whole service, because the process of some
+                         * spans is unknown */
+    bool is_mixed;      /* samples without ids may be from several processes: left out */
     bool has_strange_threads;     /* spans and samples number threads differently, so threads are
                                    * ignored */
     bool has_untagged;            /* some of it comes from profiles without span ids */
