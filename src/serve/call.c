@@ -77,7 +77,7 @@ enum sf_err sf_call_body(struct sf_call *call, size_t max_len, const char *what,
 
 bool sf_call_fail(struct sf_call *call, enum sf_err err, const struct sf_why *why)
 {
-    if (sf_account_has_refused()) /* the client has disconnected */
+    if (sf_account_has_refused()) /* this answer is discarded: see query_turn.c */
         return true;
     if (err != SF_ERR_NOT_FOUND && err != SF_ERR_CANCELLED)
         sf_counters_add(call->service->counters, reason_of(err), 1);

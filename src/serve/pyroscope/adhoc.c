@@ -124,7 +124,7 @@ static enum sf_err adhoc_read_body(struct work *x, enum method method)
  *
  * What is kept is the decoded profile without secrets, as the log keeps profiles: an uploaded file
  * may carry an environment or a command line, and none of that may reach the disk. A file is a line
- * that reports it and the batch, compressed. */
+ * that names the format, and the batch, compressed. */
 
 static const sf_str file_head = SF_STR("spanflame ad hoc profile 1\n");
 

@@ -86,7 +86,7 @@ bool sf_traces_v1(struct sf_call *call, struct sf_worker *worker)
     struct found f = {0};
     struct sf_why why = {0};
     enum sf_err err;
-    if (call->request->port == SF_JAEGER_PORT) /* clients of this path expect Jaeger's response */
+    if (call->request->port == SF_JAEGER_PORT) /* clients of this port expect Jaeger's response */
         return sf_jaeger_trace(call, worker);
     err = find_with_profiles(call, worker, &f, &why);
     if (err)
