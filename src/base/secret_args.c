@@ -239,8 +239,8 @@ static bool secret_args_is_blank(char c)
 }
 
 /* The next word of a command line at or after *at, without its quotes. A quoted text is one word
- * where a value is expected; elsewhere a quote is only a separator, because of sh -c "mysql
- * -pX". */
+ * where a value is expected or a flag's value begins; elsewhere a quote is only a separator,
+ * because of sh -c "mysql -pX". */
 static bool secret_args_next_word(sf_str t, size_t *at, struct sf_secret_args *args, sf_str *out)
 {
     size_t i = *at, end;

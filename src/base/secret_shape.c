@@ -119,8 +119,8 @@ static void find_cards(struct sf_secret_scan *s)
 {
     sf_str t = s->text;
     /* A card has 13 digits with a gap after every fourth, so at most one of three consecutive ones
-     * among every third character is not a digit. It is enough to examine every third character and
-     * look for two digits in a row. */
+     * among every third character is not a digit. It is enough to examine every third character: a
+     * digit and a card character after it. */
     for (size_t i = 2; i + 3 < t.len; i += 3) {
         if ((unsigned char)(t.p[i] - '0') <= 9 &&
             ((unsigned char)(t.p[i + 3] - '0') <= 9 || is_card_char(t.p[i + 3]))) {

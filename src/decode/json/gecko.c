@@ -199,7 +199,7 @@ static void gecko_read_thread(struct reader *r, struct sf_json *j, uint32_t prof
 
 static void gecko_read_profile(struct reader *r, struct sf_json *j, unsigned level);
 
-/* JSON inside a string: the profile of a child process; read once, not nested further. */
+/* JSON inside a string: the profile of a child process. The nesting is limited. */
 static void gecko_read_text(struct reader *r, struct sf_json *outer, unsigned level)
 {
     struct sf_json *j = sf_profile_new(r->b, 1, sizeof(*j));

@@ -405,7 +405,7 @@ static enum sf_err legacy_text_decode(struct sf_profile_build *b, sf_str bytes)
     return SF_OK;
 }
 
-/* Examines the first line that is not empty. */
+/* Examines the first line that is neither empty nor a comment. */
 static bool legacy_text_is_text(sf_str bytes)
 {
     struct reader r = {0};

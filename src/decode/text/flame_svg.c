@@ -3,7 +3,7 @@
  *     <g><title>work (12 samples, 40.00%)</title><rect x="10.0" y="33" width="90.1" .../>
  *
  * The widest one is the root; rows go up or down from it. A frame's caller is the rectangle of the
- * previous row that contains its left edge. The self value of a frame is its value minus those of
+ * previous row that contains its middle. The self value of a frame is its value minus those of
  * its children. Frames that were too narrow to draw are missing: their samples count for their
  * callers. */
 #include <inttypes.h>

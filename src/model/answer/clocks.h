@@ -6,7 +6,7 @@ struct sf_clock_row {
     sf_str service, caller;
     uint64_t n_calls;  /* number of corrected calls */
     int64_t offset_ns; /* how far the service's clock is ahead of its caller's */
-    int64_t slack_ns;  /* uncertainty; negative: the offset is only a lower bound */
+    int64_t slack_ns;  /* uncertainty; negative: unknown, the offset is at least this large */
     bool is_contradictory;
 };
 
