@@ -41,7 +41,7 @@ enum sf_keep_reason {
     SF_KEEP_CPU,      /* a local root's samples are more than cpu_percent of its time */
     SF_KEEP_FLAGGED,  /* a span has profile.keep = true, or its sender marked the trace */
     SF_KEEP_BASELINE, /* selected by a hash of the trace id, the same in all processes */
-    SF_KEEP_PINNED,   /* pinned by a user */
+    SF_KEEP_PINNED,   /* pinned by a user or an alert */
     SF_KEEP_REASONS   /* stored as bits: never renumber */
 };
 

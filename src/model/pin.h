@@ -9,5 +9,5 @@ struct sf_pin {
     int64_t until_ns;
     int64_t created_ns;
     int64_t start_ns; /* start of the trace's first span; used by erasures with a time range */
-    sf_str note;      /* the user's note; may be empty */
+    sf_str note;      /* what it is pinned for; may be empty */
 };

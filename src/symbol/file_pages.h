@@ -17,7 +17,7 @@
 
 enum {
     SF_FILE_PAGES_MAX = 8 << 20,  /* for all files of a thread together */
-    SF_FILE_PAGES_TRIM = 4 << 20, /* trim drops pages above this */
+    SF_FILE_PAGES_TRIM = 4 << 20, /* trim drops all pages if there are more */
 };
 
 struct sf_file_pages { /* a zeroed struct is closed */

@@ -277,7 +277,7 @@ static size_t arguments_at(sf_str name)
     return name.len;
 }
 
-/* Removes semicolons, quotes and arguments, as stackcollapse-perf does. */
+/* Replaces semicolons by colons and removes quotes and arguments, as stackcollapse-perf does. */
 static sf_str tidy(struct script *s, sf_str name)
 {
     size_t len = 0, cut = arguments_at(name);

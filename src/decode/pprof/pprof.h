@@ -39,8 +39,8 @@ struct sf_pprof {
     int64_t derived_ns;
     uint32_t count_type;          /* index of the type that counts events, or SF_NONE */
     struct sf_profile_list stack; /* of the current sample */
-    /* Caches: which types are times, roles of labels by the index of their key, and series of the
-     * last set of labels (initially the empty one). */
+    /* Caches: which types are times, roles of labels by the index of their key, the set without
+     * labels of samples, and the series of the last set. */
     bool is_time[SF_LIMIT_SAMPLE_TYPES];
     struct {
         int64_t key;
