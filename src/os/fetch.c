@@ -209,7 +209,7 @@ static enum sf_err fetch_judge(struct transfer *t, CURLcode code, bool *out_agai
     if (t->f.cancel && atomic_load(t->f.cancel))
         return sf_fail(why, SF_ERR_CANCELLED, "the server is stopping");
     if (code == CURLE_ABORTED_BY_CALLBACK)
-        return sf_fail(why, SF_ERR_LIMIT, "%.100s: an answer without end", t->url);
+        return sf_fail(why, SF_ERR_LIMIT, "%.100s: the answer is longer than allowed", t->url);
     if (code != CURLE_OK)
         return sf_fail(why, code == CURLE_OPERATION_TIMEDOUT ? SF_ERR_DEADLINE : SF_ERR_IO,
                        "%.100s: %.100s", t->url,

@@ -49,7 +49,7 @@ static enum sf_err label_selector_read_quoted(struct reading *r, sf_str *out)
         return label_selector_fail(r, "a quoted value is expected");
     to = sf_arena_raw(r->req, r->text.len - r->at + 1, 1);
     if (!to)
-        return sf_fail(r->why, SF_ERR_LIMIT, "selector: no room");
+        return sf_fail(r->why, SF_ERR_LIMIT, "selector: no memory for a value");
     for (r->at++; label_selector_peek(r) != quote; r->at++) {
         char c = label_selector_peek(r);
         if (r->at >= r->text.len)

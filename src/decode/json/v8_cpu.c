@@ -229,7 +229,7 @@ enum sf_err sf_v8_cpu_finish(struct sf_v8_cpu *p)
     if (err || b->is_full)
         return err;
     if (p->deltas.n ? p->deltas.n != p->ids.n : p->stamps.n < p->ids.n)
-        return sf_fail(b->why, SF_ERR_INPUT, "CPU profile: %u samples and %u times between them",
+        return sf_fail(b->why, SF_ERR_INPUT, "CPU profile: %u samples, but %u time differences",
                        p->ids.n, p->deltas.n ? p->deltas.n : p->stamps.n);
     fix_old_times(p);
     find_anchor(p);
