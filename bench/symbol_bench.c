@@ -128,7 +128,7 @@ int main(int argc, char **argv)
            cold / n, cold / (double)(n_lines ? n_lines : 1), cold / 1e6, kept);
     printf("memory %.0f KiB\ncache %.0f KiB\n", memory_kb() - before,
            (double)(cache.text.cap + cache.lines.cap + cache.found.cap + cache.places.cap +
-                    cache.people.cap + cache.addresses.entries.cap + cache.texts.entries.cap +
+                    cache.demangled.cap + cache.addresses.entries.cap + cache.texts.entries.cap +
                     cache.names.entries.cap) /
                1024);
     bench_names(&s);
