@@ -145,7 +145,7 @@ static enum sf_err balance_find_spans(struct work *w, uint64_t *out_n_found, str
         return err;
     *out_n_found = sf_span_set_found(&w->spans);
     sf_span_set_sort(&w->spans);
-    uint32_t n = 0; /* whole traces are found: keep only matching spans */
+    uint32_t n = 0; /* whole traces are found: keep spans that start in the range */
     for (uint32_t i = 0; i < w->spans.n; i++) {
         const struct sf_set_span *s = &w->spans.spans[i];
         if (s->start_ns >= (uint64_t)w->out.from_ns && s->start_ns < (uint64_t)w->out.until_ns)

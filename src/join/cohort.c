@@ -80,7 +80,8 @@ static int order_lanes(const void *a, const void *b)
     return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-/* For each span its topmost requested ancestor in its process; SF_NOBODY: none. NULL: no space. */
+/* For each span the topmost requested one of itself and, unless `is_self`, its ancestors in its
+ * process; SF_NOBODY: none. NULL: no space. */
 static const uint32_t *find_tops(const struct sf_span_tree *t, const bool *is_asked, bool is_self,
                                  struct sf_arena *req)
 {

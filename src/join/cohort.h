@@ -8,7 +8,7 @@ struct sf_cohort_want {
     int64_t from_ns, to_ns;
     bool is_self;             /* without the spans' children */
     bool is_sum;              /* sums, not means per span */
-    struct sf_arena *scratch; /* for one span or trace at a time; is reset */
+    struct sf_arena *scratch; /* for temporary data; is reset */
 };
 
 /* The result is in q->req. INPUT: a bad query. NOT_FOUND: no profiles of this type. Without spans

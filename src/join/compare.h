@@ -18,7 +18,7 @@ struct sf_compare_want {
     int64_t from_ns, to_ns;
     int64_t left_from_ns, left_to_ns; /* time range of the left one, if it differs; 0: the same */
     bool is_charged; /* in the time breakdown: charge libraries to the functions that called them */
-    struct sf_arena *scratch; /* for one span or trace at a time; is reset */
+    struct sf_arena *scratch; /* for temporary data; is reset */
 };
 
 /* The result is in q->req. INPUT: a bad query. */

@@ -13,7 +13,7 @@ struct sf_coverage_want {
     int64_t from_ns, until_ns; /* of a service */
     /* How clients reach this server, for the configuration lines that are suggested. */
     sf_str server;
-    struct sf_arena *scratch; /* for one trace at a time; is reset */
+    struct sf_arena *scratch; /* for temporary data; is reset */
 };
 
 /* The result is in q->req. NOT_FOUND: no such span. For a service that sent nothing, the answer

@@ -236,7 +236,7 @@ static enum sf_err descend(struct work *w, struct level *at, struct sf_arena *re
     return SF_OK;
 }
 
-/* The name of the spans that were compared last: it is at the end of their query. */
+/* Describes the spans that were compared last by an example: its ids, duration and name. */
 static bool name_level(const struct level *at, struct sf_store *store, struct sf_query_ctx *q,
                        struct sf_explain_span *out, struct sf_why *why)
 {
@@ -247,7 +247,7 @@ static bool name_level(const struct level *at, struct sf_store *store, struct sf
     out->span = at->time.examples[0].span;
     struct sf_explain_trace_want ask = {.trace = out->trace, .span = out->span};
     if (sf_explain_trace(store, &ask, q, &one, why))
-        return true; /* its query selects by ids: no name needed */
+        return true; /* the ids of the example are enough */
     out->duration_ns = (uint64_t)one.duration_ns;
     out->service = one.service;
     out->name = one.name;

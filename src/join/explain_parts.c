@@ -24,7 +24,7 @@ static enum sf_err explain_parts_add_functions(const struct sf_times_sum *sum,
     most = most < SF_EXPLAIN_FUNCTIONS ? most : SF_EXPLAIN_FUNCTIONS;
     if (part >= SF_PART_CHILD || !sum->nodes[part] || most == 0 ||
         (sum->seen[part].samples > 0 && sum->seen[part].samples < SF_TRUST_FEW))
-        /* Too few samples to name functions, although the span carries its CPU time. */
+        /* Too few samples to name functions, even if the span carries its CPU time. */
         return SF_OK;
     enum sf_err err = list ? sf_hot_code_find(&t->hot, sum->nodes[part], most, t->q->req, &found,
                                               why)

@@ -18,7 +18,7 @@ struct sf_findings_want { /* one of: */
     sf_str type;
     int64_t from_ns, until_ns; /* not for a trace or span */
     struct sf_finding_limits limits;
-    struct sf_arena *scratch; /* for one trace at a time; is reset */
+    struct sf_arena *scratch; /* for temporary data; is reset */
 };
 
 /* The result is in q->req. NOT_FOUND: no such trace, span or type. INPUT: a bad query. */

@@ -73,7 +73,7 @@ static bool findings_growth_draw_line(const struct sf_prof_point *p, const uint3
     }
     if (worth < 4)
         return false;
-    /* Student's t for the smallest of these degrees of freedom. */
+    /* Roughly Student's t: 2.8 is its value for 4 degrees of freedom, 2.1 that for 18. */
     double t = worth < 10 ? 2.8 : 2.1;
     *out = (struct line){.per_ns = slope,
                          .error = t * sqrt(squares / (worth - 2) / spread * n / worth),

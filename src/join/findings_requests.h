@@ -11,7 +11,7 @@ struct sf_requests_want {
     sf_str of; /* the base of shares, in words */
     int64_t from_ns, to_ns;
     const struct sf_finding_limits *limits;
-    struct sf_arena *scratch; /* for one trace at a time; is reset */
+    struct sf_arena *scratch; /* for temporary data; is reset */
 };
 
 struct sf_request_span {

@@ -13,7 +13,7 @@
 #include "exec/services.h"
 
 #define BEFORE_NS SF_NS_PER_DAY       /* usual durations are taken from the day before */
-#define AFTER_NS  (900 * SF_NS_PER_S) /* samples may arrive this long after a request began */
+#define AFTER_NS  (900 * SF_NS_PER_S) /* how much later than a request its samples may be */
 
 enum {
     MAX_SPANS = 200000, /* at most this many spans of one trace; the others are ignored */

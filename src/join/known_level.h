@@ -1,5 +1,5 @@
-/* known_level.h - determines how much of an answer is certain, and the smallest unit (span,
- * request, process) for which all of it is. */
+/* known_level.h - determines how much of an answer is certain, and the smallest unit for which all
+ * of it is: a span with its children, or a service in that time. */
 #pragma once
 #include "join/link_set.h"
 #include "link/known_claims.h"

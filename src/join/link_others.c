@@ -9,8 +9,7 @@
 #include <stdlib.h>
 
 enum {
-    MAX_OTHERS = 20000, /* at most this many spans active at once in one process; of more, a sample
-                           is used */
+    MAX_OTHERS = 20000, /* at most this many spans of a process; with more, the result is partial */
     RESOURCE_LEN = 1 << 20,
     MAX_STEPS = 4 /* steps back in time, from spans to ancestors of their ancestors */
 };

@@ -2,9 +2,9 @@
  *
  * Filled while rows are read: which process of the samples is which of the spans, and its known
  * threads. Processes are paired through samples (a sample that names a span belongs to the span's
- * process, whatever the profiler calls it); if samples of two processes refer to one process,
- * neither is paired. If threads of spans and of samples are known but none matches, they are
- * numbered differently: then threads are ignored for that process, and only time decides. */
+ * process, whatever the profiler calls it); a process of the samples that belongs to two of the
+ * spans is paired with neither. If threads of spans and of samples are known but none matches, they
+ * are numbered differently: then threads are ignored for that process, and only time decides. */
 #pragma once
 #include "join/link_spans.h"
 #include "link/thread_table.h"

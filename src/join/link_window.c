@@ -7,7 +7,7 @@
 enum {
     MAX_WINDOWS = 64, /* each is queried separately; for a longer span an average is enough */
     MAX_KEYS = 64,    /* of labels */
-    MAX_PAIRS = 256   /* pairs of profiles that are compared */
+    MAX_PAIRS = 256   /* a profile is compared with at most this many that begin after it */
 };
 #define OVERLAP 0.4 /* share of the shorter of two profiles; more than rounded times explain */
 

@@ -32,7 +32,7 @@ struct sf_set_breakdown {
     uint32_t n_items, n_code; /* number of all items; number of functions or nodes */
     /* By span: index of its own name among the children's; SF_NOBODY: none. */
     const uint32_t *span_items;
-    double *remote_ns; /* by span: time in children in other processes, without overlaps */
+    double *remote_ns; /* by span: sum of the durations of children in other processes */
     /* By function: its line with the largest cost; NULL: none has lines. */
     const struct sf_frame **frames;
     struct sf_tree stacks;

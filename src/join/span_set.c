@@ -109,8 +109,8 @@ static enum sf_search_go on_match(void *arg, const struct sf_trace_view *v,
     return SF_SEARCH_ON;
 }
 
-/* There are too many traces. Chooses windows according to their number, a little wider than needed:
- * the level is raised again if there are still too many. */
+/* There are too many traces. Chooses windows according to their number if that is close to the
+ * truth; the level is raised again if there are still too many. */
 static void on_count(void *arg, const struct sf_trace_count *all)
 {
     struct gather *g = arg;

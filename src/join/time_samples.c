@@ -40,7 +40,7 @@ static enum sf_ledger_part time_samples_part_of(enum sf_time_kind kind, uint8_t 
     case SF_TIME_CPU: return leaf == SF_STATE_GC || state == SF_STATE_GC ? SF_PART_GC : SF_PART_CPU;
     case SF_TIME_LOCK: return SF_PART_LOCK;
     case SF_TIME_OFF_CPU:
-    case SF_TIME_BLOCK: /* it waited, whatever its stack looks like */
+    case SF_TIME_BLOCK: /* it did not run, whatever its stack looks like */
         return said == SF_STATE_RUNNING ? (kind == SF_TIME_BLOCK ? SF_PART_LOCK : SF_PART_UNKNOWN)
                                         : sf_ledger_part_of((enum sf_sample_state)said);
     case SF_TIME_WALL: return sf_ledger_part_of((enum sf_sample_state)said);

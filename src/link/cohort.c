@@ -460,8 +460,8 @@ static uint32_t count_up_to(const uint64_t *ids, uint32_t n, uint64_t bound)
     return kept;
 }
 
-/* Keeps spans whose hash is at most a bound, which is found by bisection: bounds that halve each
- * time might keep as few as three of eight. */
+/* Keeps spans whose hash is at most a bound, which is found by bisection: any bound that keeps few
+ * enough might by chance keep only three of eight. */
 uint32_t sf_cohort_thin(const uint64_t *ids, uint32_t n, uint32_t most, uint32_t *out)
 {
     uint64_t low = 0, bound = UINT64_MAX; /* fewer than `most` are below `low` */

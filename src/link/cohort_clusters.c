@@ -5,7 +5,7 @@
 
 struct place { /* of a span of either side */
     uint64_t trace;
-    uint64_t trace_ns; /* start of the first span of its trace */
+    uint64_t trace_ns; /* start of its trace; of the span itself if traces are not joined */
     uint64_t start_ns;
     uint32_t span;
     bool is_right;

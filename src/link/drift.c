@@ -18,7 +18,8 @@ enum {
     FITS = 48,   /* number of computations over which the spread of means is averaged: four hours */
     LASTING = 11, /* of this many values all but one must be up, which excludes short problems */
 };
-#define BOUND      18.0 /* of the evidence: chance reaches it about once in e^25 values */
+/* Of the evidence: with the wider spread, chance reaches it about once in e^25 values. */
+#define BOUND      18.0
 #define ONE_MAX    (BOUND / 6)
 #define WIDER      1.3 /* factor: a spread from a few hours may be too small by chance */
 #define NARROW     0.03

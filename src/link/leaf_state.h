@@ -16,8 +16,8 @@ enum sf_leaf_weight {
 };
 
 struct sf_leaf_rule {
-    uint32_t kinds; /* 1 << enum sf_frame_kind of frames it applies to; frames of unknown kind
-                       always match */
+    uint32_t kinds; /* 1 << enum sf_frame_kind of frames it applies to; for frames of unknown kind
+                       every rule is tried */
     enum sf_leaf_match match;
     const char *text;
     enum sf_sample_state state;
