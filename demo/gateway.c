@@ -1,4 +1,5 @@
-/* gateway - the shop's entry service: takes an order, asks for its price and stock, and answers.
+/* gateway - the shop's entry service: takes an order, calls order-service and
+ * inventory, and answers.
  *
  * Planted here, with its switch:
  *   allocation  assembleResponse copies every word of the answer into a separate allocation */

@@ -136,8 +136,8 @@ SF_API sf_span_profile sf_profile_asked(const char *header);
 /* Starts a child of the active span; it is the active span of this thread until it ends. */
 SF_API sf_span sf_span_start(const char *name);
 SF_API sf_span sf_span_start_with(const char *name, const sf_span_options *options);
-/* Ends a span and queues it for sending. If it is active in this thread, its previous active span
- * becomes active again. Any thread may end a span. */
+/* Ends a span and queues it for sending. If it is active in this thread, the span it was
+ * started under becomes active again. Any thread may end a span. */
 SF_API void sf_span_end(sf_span s);
 SF_API void sf_span_end_at(sf_span s, uint64_t end_unix_ns);
 SF_API int sf_span_is_recording(sf_span s); /* 0: attributes would be ignored */
@@ -221,9 +221,9 @@ SF_API int sf_cpu_profile_stop(void);
 
 /* Samples allocated and live memory by stack: one sample per `mean_bytes` allocated, on average (0:
  * 512 KiB), each with its span, thread and stack. Write writes a pprof file to `path`, any number
- * of times: objects and bytes allocated since the start, and in use now. Calls of malloc must go
- * through the library: link the shared library, or both archives in a program that is not static
- * itself. Returns 0, or -1: sf_problem says why. */
+ * of times while it runs: objects and bytes allocated since the start, and in use now. Calls of
+ * malloc must go through the library: link the shared library, or both archives in a program that
+ * is not static itself. Returns 0, or -1: sf_problem says why. */
 SF_API int sf_heap_profile_start(size_t mean_bytes);
 SF_API int sf_heap_profile_write(const char *path);
 SF_API int sf_heap_profile_stop(void);

@@ -185,10 +185,11 @@ __attribute__((constructor(101))) static void malloc_hook_at_load(void)
 
 /* ---- when a sampling point is reached ---- */
 
-/* Allocates a block at an address that free recognises. Not for small blocks: libc caches them by
- * size and reuses them at once, so with time all small blocks of a program would lie at the
- * beginning of pages and compete for the same lines of the L1 cache: 2 % of a program that
- * allocates 700,000 times a second. Larger blocks are merged with their neighbours when freed. */
+/* Allocates a block at an address that free recognises. It is never a small block, because libc
+ * caches those by size and reuses them at once, so with time all small blocks of a program would
+ * lie at the beginning of pages and compete for the same lines of the L1 cache: 2 % of a program
+ * that allocates 700,000 times a second. Larger blocks are merged with their neighbours when
+ * freed. */
 static void *take_marked(size_t align, size_t len)
 {
     enum { NOT_SMALL = 1100 };

@@ -28,7 +28,7 @@ struct sf_frame_names {
     const struct sf_modules *m; /* NULL: the modules are unknown */
     struct sf_symbol_cache *cache;
     struct sf_symbol_cache own;
-    struct sf_symbol_budget *budget; /* NULL: no limit */
+    struct sf_symbol_budget *budget; /* NULL: only the limits per file apply */
 };
 
 /* With a budget, files are read as far as it allows. */

@@ -12,12 +12,14 @@
 /* Once, before profilers start; `block` is copied. */
 /* `is_for_file`: also applies to a recording to a file, not only to profiles for the server. */
 void sf_governor_init(const struct sf_profiling *block, bool is_for_file);
-void sf_governor_after_fork(void); /* in the child: discards the measurements */
+/* In the child: discards measurements and the server's settings. */
+void sf_governor_after_fork(void);
 
 /* The current number of CPU samples per second; 0: none. Any thread, also in handlers. */
 uint64_t sf_governor_rate(void);
 
-/* Share of the process's CPU time that profiling may use. For the collecting thread. */
+/* Share of the process's CPU time that profiling may use, in hundredths of a percent. For the
+ * collecting thread. */
 uint32_t sf_governor_budget(void);
 
 struct sf_governor_wish { /* settings from the server; zeroed: none */
@@ -29,6 +31,7 @@ struct sf_governor_wish { /* settings from the server; zeroed: none */
     unsigned capture_kinds; /* bits; 0: no capture. A capture overrides rates and "off" */
     uint64_t capture_hz;
 };
-/* Waits until the settings are in effect, at most a second. No profiler may be on. */
+/* Waits until the settings are in effect, at most a second: perhaps no profiler is on, and
+ * then they are not applied. */
 void sf_governor_wish_set(const struct sf_governor_wish *w);
 bool sf_governor_is_settled(void); /* the last settings are in effect, or cannot be */

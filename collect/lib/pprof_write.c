@@ -231,7 +231,8 @@ static void lib_pprof_write_samples(struct writer *w, const struct sf_profile *p
         lib_pprof_write_sample(w, &p->table, sf_profile_table_row(&p->table, i), before, after);
 }
 
-/* A comment with the requested and the actual rate. */
+/* A comment with the numbers of samples, dropped and lost ones; for a CPU profile also the actual
+ * and the requested rate. */
 static void write_comment(struct writer *w, const struct sf_profile *p)
 {
     const struct sf_kind_info *info = sf_sample_kind_info(p->kind);

@@ -1,4 +1,4 @@
-/* profile_sources.h - registers the profilers that are available in this build. */
+/* profile_sources.h - registers the profilers that need no hooks; checks which are available. */
 #pragma once
 #include <stdbool.h>
 

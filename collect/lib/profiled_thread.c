@@ -391,7 +391,7 @@ void sf_profiled_threads_join(struct sf_profiled_threads *all, uintptr_t start)
         mine.tid = tid;
         mine.block = t;
         if (atomic_load(&all->joinable) !=
-            time) /* the thread ended meanwhile without seeing this block */
+            time) /* the recording ended meanwhile without seeing this block */
             profiled_thread_let_go(all, t);
     } else {
         atomic_store(&t->tid, 0);

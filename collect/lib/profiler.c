@@ -49,7 +49,7 @@ static struct {
     int64_t window_ns;
     _Atomic(const struct sf_profiler_source *) sources[SF_SAMPLES_KINDS];
     atomic_uint_fast64_t periods[SF_SAMPLES_KINDS];
-    /* The fields below are used by the collecting thread only. */
+    /* The fields below are changed by the collecting thread only; others read atomic ones. */
     atomic_uint_fast64_t n_taken, n_dropped;
     atomic_uint on[SF_PARTIES];
     struct sf_profile profiles[SF_PARTIES][SF_SAMPLES_KINDS];
@@ -599,7 +599,7 @@ static bool leave_wish(struct wish *w, bool *is_alive)
     return is_left;
 }
 
-/* Submits a request and waits until it is done; false: the thread has ended, or is blocked. A child
+/* Waits until a submitted request is done; false: the thread has ended, or is blocked. A child
  * process created without fork handlers has no such thread. */
 static bool is_done_in(struct wish *w, int64_t end_ns)
 {

@@ -61,7 +61,8 @@ enum sf_err sf_profiler_start(enum sf_profile_party party, unsigned kinds, struc
 /* The same without waiting: they start a moment later, or fail. */
 void sf_profiler_start_soon(enum sf_profile_party party, unsigned kinds);
 /* Stops them. For a file, *out gets the profile of each kind (the caller frees the tables); the
- * server's last window is sent. NOT_FOUND: none of them was on for any consumer. */
+ * server's last window is passed to the upload function. NOT_FOUND: none of them was on for any
+ * consumer. */
 enum sf_err sf_profiler_stop(enum sf_profile_party party, unsigned kinds, struct sf_profile *out,
                              struct sf_why *why);
 /* Calls `look` in the collecting thread with the profiles of those kinds so far. NOT_FOUND: one of

@@ -25,7 +25,7 @@ struct sf_span_slot {
     bool is_recording;
     uint8_t status;
     uint8_t profile;    /* sf_span_profile of the request */
-    bool is_local_root; /* the first span of the trace in this process */
+    bool is_local_root; /* it has no parent span in this process */
     uint64_t begin_cpu_ns;
     uint16_t n_attrs, n_events, n_links;
     uint32_t dropped_attrs, dropped_events, dropped_links;

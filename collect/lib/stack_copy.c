@@ -29,7 +29,7 @@ struct sf_walk_stack sf_stack_copy_take(uintptr_t sp, struct sf_stack_copy **cop
         return (struct sf_walk_stack){(const uint8_t *)sp, sp, sp};
     to = (struct iovec){(*copy)->bytes, SF_STACK_COPY_LEN};
     from = (struct iovec){(void *)sp, SF_STACK_COPY_LEN};
-    /* Copies up to the end of the mapping. Not through libc's function: a sanitizer's version would
+    /* Copies as far as memory is mapped. Not through libc's function: a sanitizer's version would
      * check the ranges. The kernel reads counts and flags as long, so they must not be int. */
     n = syscall(SYS_process_vm_readv, (long)getpid(), &to, 1UL, &from, 1UL, 0UL);
     errno = saved;

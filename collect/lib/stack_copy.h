@@ -13,8 +13,8 @@ struct sf_stack_copy {
     uint8_t bytes[SF_STACK_COPY_LEN];
 };
 
-/* The memory above `sp`, up to the end of the mapping; *copy must be given back. Safe in handlers;
- * one system call. */
+/* A copy of the memory above `sp`, at most SF_STACK_COPY_LEN bytes, as far as it is mapped; *copy
+ * must be given back. Safe in handlers; one system call. */
 struct sf_walk_stack sf_stack_copy_take(uintptr_t sp, struct sf_stack_copy **copy);
 void sf_stack_copy_give(struct sf_stack_copy *copy); /* NULL is fine */
 void sf_stack_copy_after_fork(void);

@@ -1,7 +1,7 @@
 #include "collect/lib/symbol_budget.h"
 
 enum {
-    LEAST_PART = 10,  /* 1/10 of the budget is for symbols, whatever samples take */
+    LEAST_PART = 10,  /* at least 1/10 of the budget is for symbols, whatever samples take */
     MUCH_PARTS = 400, /* reading one file may take 1/400 of the CPU time */
     LITTLE_PARTS = 4000,
     FIRST_LINES_NS = 3000000, /* assumed cost of a file that was never read */

@@ -45,7 +45,7 @@ struct sf_symbol_cache { /* a zeroed one is empty */
 };
 
 void sf_symbol_cache_done(struct sf_symbol_cache *c);
-/* Whether the table is full or memory ran out: then lookups find nothing more. */
+/* Whether the table is full or memory ran out: then no further addresses are looked up. */
 bool sf_symbol_cache_is_full(const struct sf_symbol_cache *c);
 /* NULL: it could not be added. Valid until the next address is added. */
 struct sf_cached_address *sf_symbol_cache_address(struct sf_symbol_cache *c, uint64_t at,

@@ -50,7 +50,7 @@ extern __thread struct sf_thread_state sf_thread_self;
 /* Called at the first use in this thread, or in a forked child: seeds the generator and publishes
  * the record. */
 void sf_thread_prepare(struct sf_thread_state *t, uint32_t epoch);
-/* Copies another thread's record through the kernel, because the thread may have ended. False: it
+/* Copies another thread's state through the kernel, because the thread may have ended. False: it
  * never used the library, or has ended. */
 bool sf_thread_peek(uint32_t tid, struct sf_thread_state *out);
 uint64_t sf_thread_chance(struct sf_thread_state *t); /* 64 random bits, never 0 */

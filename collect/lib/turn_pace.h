@@ -12,7 +12,7 @@
 
 struct sf_turn_pace {            /* a zeroed struct is the initial state */
     int64_t cost_ns;             /* smoothed cost of a turn */
-    int64_t time_ns, process_ns; /* wall-clock and CPU time when the last turn ended */
+    int64_t time_ns, process_ns; /* monotonic and CPU time when the last turn ended */
 };
 
 /* To be called after a turn that ended at `time_ns` and took `cost_ns` of CPU time; `process_ns`:

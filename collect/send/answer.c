@@ -61,7 +61,8 @@ static bool head_ends(struct sf_answer *a)
     if (a->status == 204 || a->status == 304) {
         a->is_done = true;
     } else if (a->is_chunked) {
-        if (a->has_length) /* both length and chunks: request smuggling; refuse */
+        if (a->has_length) /* both length and chunks, as in request smuggling: do not reuse the
+                            * connection */
             a->is_kept_alive = false;
         a->state = SF_ANSWER_CHUNK_HEAD;
     } else if (a->has_length) {

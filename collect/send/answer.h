@@ -16,7 +16,7 @@ struct sf_answer { /* a zeroed struct is the initial state */
     uint32_t retry_after_s; /* 0: not given, or given as a date, which servers do not send */
     bool is_kept_alive;
     bool is_done;
-    const char *fault; /* NULL, or a constant text: the answer is not valid HTTP */
+    const char *fault; /* NULL, or a constant text: the answer is invalid or incomplete */
     uint32_t body_len; /* length of `body` */
     uint8_t body[SF_ANSWER_BODY_KEPT];
     /* private below */

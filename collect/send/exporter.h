@@ -47,7 +47,7 @@ struct sf_exporter {
     atomic_bool is_running;
     struct sf_notifier work, done;    /* notify the thread; notified by it after each batch */
     atomic_uint flushes, flushed;     /* number of flushes requested, and completed */
-    atomic_int_fast64_t flush_end_ns; /* monotonic: latest end of a waiting flush */
+    atomic_int_fast64_t flush_end_ns; /* monotonic: deadline of the last flush requested */
     atomic_bool is_ending;            /* one attempt per batch, no pauses */
 };
 
@@ -55,7 +55,8 @@ struct sf_exporter {
 bool sf_exporter_add(struct sf_exporter *e, sf_bytes record);
 /* For an exporter of complete requests; `n_records` is the count for a partial success. */
 bool sf_exporter_add_whole(struct sf_exporter *e, sf_bytes request, uint32_t n_records);
-/* True: everything added before was sent or given up; false: the time is over. */
+/* True: everything added before was sent or given up; false: the time is over, or no thread
+ * could be started. */
 bool sf_exporter_flush(struct sf_exporter *e, int64_t timeout_ns, bool is_ending);
 void sf_exporter_before_fork(struct sf_exporter *e);
 void sf_exporter_after_fork(struct sf_exporter *e, bool is_child);

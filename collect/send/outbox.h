@@ -38,5 +38,6 @@ struct sf_outbox_piece *sf_outbox_take(struct sf_outbox *o, size_t max_len);
 void sf_outbox_give_back(struct sf_outbox *o, struct sf_outbox_piece *list);
 bool sf_outbox_is_empty(struct sf_outbox *o);
 size_t sf_outbox_held(const struct sf_outbox *o);
-/* In a forked child: discards the queue and the pieces taken from it; the parent sends them. */
+/* In a forked child: frees the queue and no longer counts the pieces taken from it; the parent
+ * sends them. */
 void sf_outbox_forget(struct sf_outbox *o);

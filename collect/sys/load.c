@@ -84,7 +84,7 @@ static bool load_find_group(char path[PATH_CAP], char *text)
     return false;
 }
 
-/* "max 100000" or "50000 100000"; the smallest quota of all parent groups applies. */
+/* "max 100000" or "50000 100000"; the smallest quota of the group and all its parents applies. */
 static double read_quota(const char *group, double most, char *text)
 {
     char path[PATH_CAP];

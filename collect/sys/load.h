@@ -10,7 +10,8 @@ struct sf_load_reading {
     uint64_t stalled_us;          /* time in which some task waited for a CPU */
     uint64_t process_ns;          /* CPU time of this process */
     double n_cpus;                /* number of CPUs it may use, by affinity and quota */
-    uint64_t memory_len;          /* resident memory; that of the control group if it has a limit */
+    uint64_t memory_len; /* resident memory; the anonymous memory of a control group with a limit,
+                          * if that is more */
     bool has_host, has_stalled;
 };
 

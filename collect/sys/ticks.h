@@ -1,5 +1,5 @@
-/* ticks.h - the cheapest clock: the CPU's cycle counter if its rate is constant, else the monotonic
- * clock. Two reads take a third of the time of the monotonic clock. */
+/* ticks.h - the cheapest clock: the CPU's time stamp counter if its rate is constant, else the
+ * monotonic clock. Two reads take a third of the time of the monotonic clock. */
 #pragma once
 #include <stdint.h>
 

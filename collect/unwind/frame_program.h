@@ -39,6 +39,7 @@ struct sf_frame_state {
 /* Called for each address at which the state changes; false stops. */
 typedef bool (*sf_frame_emit)(void *to, uint64_t pc, const struct sf_frame_state *s);
 
-/* Runs the CIE's instructions and then `program` from `pc` on. False: not supported. */
+/* Runs the CIE's instructions and then `program` from `pc` on. False: it cannot be interpreted, or
+ * `emit` has stopped it. */
 bool sf_frame_program_run(const struct sf_frame_cie *cie, struct sf_frame_bytes program,
                           uint64_t pc, sf_frame_emit emit, void *to);

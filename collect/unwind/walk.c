@@ -34,11 +34,11 @@ struct sf_walk_regs sf_walk_regs_of(const void *ucontext)
 #endif
 }
 
-/* Guesses the frame pointer of a thread whose registers are unknown: the first address above its
- * stack pointer where a chain of frames begins, that is, a saved frame pointer (a higher address in
- * the stack) followed by a return address, twice. Other values that a frame has pushed lie below
- * its saved frame pointer, so the first match is the right one, unless an old frame's values were
- * left there. */
+/* Guesses the frame pointer of a thread whose registers are unknown: the first address at or above
+ * its stack pointer where a chain of frames begins, that is, a saved frame pointer (a higher
+ * address in the stack) with a return address above it and above the place it points to. Other
+ * values that a frame has pushed lie below its saved frame pointer, so the first match is the right
+ * one, unless an old frame's values were left there. */
 static void guess_fp(struct walk *w)
 {
     enum { FAR = 4096 };
