@@ -40,7 +40,8 @@ struct sf_wal_config {
     void *notice_arg; /* argument of `notice` and `begin` */
 };
 
-/* One append. The entry and everything it points to stay unchanged until `done` is called. */
+/* One append. The caller owns the entry and everything it points to, and must keep them unchanged
+ * until `done` is called. */
 struct sf_wal_entry {
     const struct sf_logged *const *pieces; /* logged together, replayed all or none */
     size_t n_pieces;

@@ -15,7 +15,7 @@
 enum {
     SF_PROFILE_GRANULE_ROWS = 4096, /* detail rows decoded at once */
     SF_PROFILE_INDEX_ROWS = 1024,   /* ids of one piece of an index */
-    SF_PROFILE_INDEX_MAX = 8192,    /* size of pieces in earlier versions */
+    SF_PROFILE_INDEX_MAX = 8192,    /* ids of one piece in earlier versions */
 };
 
 /* Codes are indexes into the lists beside them; all are checked when they are read. */

@@ -87,7 +87,7 @@ struct sf_profile_places {
     uint32_t first_granule, first_span, first_trace; /* numbers of their sections */
 };
 
-/* A rollup whose single profiles were deleted: only the sums of old slots are kept. */
+/* A rollup whose profiles' own samples were deleted: of old slots only the sums are kept. */
 static inline bool sf_profile_chunk_is_alone(const struct sf_profile_places *p, uint32_t i)
 {
     return p->chunks[i].is_rollup && (i == 0 || p->chunks[i - 1].is_rollup ||

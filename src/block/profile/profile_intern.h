@@ -15,7 +15,7 @@ bool sf_profile_intern_room(void **list, uint32_t n, uint32_t *cap, size_t size)
 /* `name_hash` is sf_key of its name; `m` caches names of files, and may be NULL. */
 bool sf_profile_intern_function(struct sf_profile_set *s, struct sf_profile_map *m,
                                 const struct sf_function *f, uint64_t name_hash, uint32_t *out);
-/* `first_line` of `location` is ignored; `hash` is of both. */
+/* `first_line` of `l` is ignored; `hash` is of both. */
 bool sf_profile_intern_location(struct sf_profile_set *s, const struct sf_profile_location *l,
                                 const struct sf_line *lines, uint64_t hash, uint32_t *out);
 uint64_t sf_profile_intern_hash(const struct sf_profile_location *l, const struct sf_line *lines);

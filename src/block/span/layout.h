@@ -18,7 +18,8 @@ enum sf_block_column { /* part of the format; a missing column means all values 
                        SF_BLOCK_RESOURCE = 10,
                        SF_BLOCK_SCOPE = 11,
                        SF_BLOCK_NAME = 12,
-                       SF_BLOCK_KIND = 13, /* 4 bits each of kind and status, or the kind */
+                       SF_BLOCK_KIND =
+                           13, /* 4 bits each of kind and status; only the kind if STATUS exists */
                        SF_BLOCK_STATUS_MSG = 14,
                        SF_BLOCK_TRACE_STATE = 15,
                        SF_BLOCK_FLAGS = 16,

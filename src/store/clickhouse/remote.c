@@ -471,7 +471,7 @@ static enum sf_err remote_shared_lease(struct sf_store *s, const char *name, int
 
 /* ---- writing ---- */
 
-/* With `ack: remote`, a request is refused while a shard is unreachable: the sender retries. */
+/* With `ack: remote`, a request is refused while shipping keeps failing: the sender retries. */
 static enum sf_err remote_append(struct sf_store *s, unsigned writer, struct sf_batch **give,
                                  struct sf_ticket *ticket, struct sf_why *why)
 {

@@ -45,8 +45,8 @@ struct sf_local {
     /* The gate between appends and a switch of generations. Held shared while a batch gets its LSN
      * and its rows are stored (and while a memtable is sealed), and exclusively for the short time
      * in which the generation changes: so the flush gets every record up to the LSN read there.
-     * Taken after flush_lock, before the locks of memtables and profiles. While an exclusive holder
-     * waits, no further shared holder enters. */
+     * Taken after flush_lock, before the locks of memtables and profiles. Shared holders do not
+     * wait for anything, since a pending switch keeps further appends out. */
     struct sf_rwlock gate;
     uint64_t gen; /* guarded by gate */
     struct sf_memtable *memtables;
@@ -92,7 +92,8 @@ struct sf_local {
     int64_t now_ns;       /* the current time that retention uses */
     int64_t now_mono_ns;  /* monotonic time at which now_ns was set */
     int64_t saved_now_ns; /* now_ns as stored in the catalogue */
-    /* State of files that do not belong to the store; used by the compact thread only. */
+    /* State of files that do not belong to the store, and when they were last examined; used by the
+     * compact thread only. */
     struct sf_beside_state beside;
     int64_t beside_mono_ns;
     /* Version of the service rules that were last applied, and when; used by the compact thread. */

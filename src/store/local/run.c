@@ -193,7 +193,7 @@ void sf_run_quarantine(struct sf_run *r, const char *sentence)
 
 enum { AGE_TICKS = 4096, FRESH_PARTS = 4 };
 
-/* Number of uses, halved for every AGE_TICKS uses of any block since the last one. */
+/* Number of uses, halved for every AGE_TICKS uses of any block since n_uses_at. */
 static uint64_t uses_of(const struct sf_runs *rs, const struct sf_run *r)
 {
     uint64_t age = (rs->tick - r->n_uses_at) / AGE_TICKS;
@@ -241,7 +241,7 @@ static struct sf_run *run_find_first(struct sf_runs *rs, bool is_kept)
 }
 
 /* Should the first fresh reader become a kept one? Yes if there is space, or if a kept one is used
- * less often. */
+ * at most half as often. */
 static bool is_worth_keeping(struct sf_runs *rs, const struct sf_run *fresh)
 {
     size_t cap = rs->budget->cap[SF_LINE_READERS];

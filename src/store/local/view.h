@@ -1,4 +1,4 @@
-/* view.h - a temporary store for one query, for rows from other nodes.
+/* view.h - a temporary store for one query, for rows that were read elsewhere (ClickHouse).
  *
  * A view holds in memory the rows that are added to it, and refers to data of the store that it is
  * a view of. It is read through sf_store_local_ops like any other store, so queries have the same

@@ -27,8 +27,8 @@ struct sf_profile_see {
     /* Gets a granule at once if all its rows of the requested series match; may be NULL. Rows
      * without any of the nodes are left out: `is_node` is the list made by begin(), if any. */
     bool (*columns)(void *arg, const bool *is_series, const struct sf_profile_columns *c);
-    /* Gets such a granule's sums by span over the nodes, if the block stores them and there is a
-     * list of nodes; may be NULL. */
+    /* Gets such a granule's sums by span over the nodes, if the block can tell them without its
+     * rows and there is a list of nodes; may be NULL. */
     bool (*costs)(void *arg, const struct sf_profile_cost *costs, uint32_t n);
     const bool *const *is_node;
 };

@@ -13,8 +13,8 @@ enum sf_err sf_profile_names_known(struct sf_local *l, struct sf_query_ctx *q, s
                                    struct sf_tree *tree, uint32_t *nodes, size_t n_nodes,
                                    struct sf_why *why);
 /* A search for functions examines sources under locks, where it must not wait for symbolization. So
- * it is repeated once if names were missing that debug files of this machine have: `again` waits
- * for them, for a limited time, and says whether to repeat. */
+ * it is repeated once if names were missing that debug files at hand (not to be fetched) have:
+ * `again` waits for them, for a limited time, and says whether to repeat. */
 struct sf_names_search {
     struct sf_naming counted; /* counters before the search */
     uint64_t n_reading;

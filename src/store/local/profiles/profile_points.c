@@ -36,8 +36,8 @@ static bool profile_points_group_of(struct summing *x, const struct sf_profile_s
 }
 
 /* Steps end at from, from + step, ...: a profile counts for the step with its start in (end - step,
- * end]. Profiles after the last step end count for the last step, so that the points sum up to the
- * whole range. */
+ * end]. Later profiles count for the last step, or at the end of the range if the query has_end, so
+ * that the points sum up to the whole range. */
 static int64_t profile_points_step_of(const struct summing *x, int64_t start_ns)
 {
     const struct sf_prof_query *q = x->query;

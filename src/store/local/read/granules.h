@@ -44,7 +44,7 @@ enum sf_err sf_granules_part(struct sf_granules *g, struct sf_run *run, uint32_t
 bool sf_granules_has(const struct sf_granules *g, const struct sf_run *run, uint32_t granule);
 
 /* Takes an arena for decoding granules, with the pages it had; false: no memory. The second
- * function returns it, with the number of bytes that were used. */
+ * function gives it back to the pool. */
 bool sf_granules_take_arena(struct sf_local *l, struct sf_arena *out);
 void sf_granules_give_arena(struct sf_local *l, struct sf_arena *a);
 

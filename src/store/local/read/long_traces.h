@@ -24,7 +24,7 @@ struct sf_long_trace {
 };
 
 struct sf_long_traces {
-    struct sf_mutex lock;       /* guards all below; a leaf lock, also during the `see` of each */
+    struct sf_mutex lock; /* guards all below; a leaf lock: `see` of each() takes none either */
     struct sf_long_trace *list; /* by tenant and id */
     size_t n;
     bool is_full;              /* there were more than fit */

@@ -85,7 +85,8 @@ static size_t job_size(const struct sf_local *l, const struct candidate *list, s
     return n >= REMERGE_BLOCKS && is_closed(l, list[at].hour) ? n : 0;
 }
 
-/* Chooses the next job and takes references; 0: nothing is due. */
+/* Chooses the next job: returns its size, and in `*out_at` its first candidate; 0: nothing is
+ * due. */
 static size_t compact_choose(struct sf_local *l, struct candidate *list, size_t n,
                              bool is_newest_first, size_t *out_at)
 {

@@ -91,8 +91,8 @@ static struct entry *duplicates_table_find(const struct table *t, uint64_t hash)
     return NULL;
 }
 
-/* An expired entry of the same hash is reused: a request that fails a thousand times has one
- * entry. */
+/* An entry of the same hash (failed or expired) is reused: a request that fails a thousand times
+ * has one entry. */
 static bool table_put(struct table *t, struct entry e)
 {
     struct entry *same = duplicates_table_find(t, e.hash);

@@ -33,7 +33,7 @@ bool sf_duplicates_know(struct sf_duplicates *d, uint64_t hash, int64_t seen_ns,
                         bool is_for_flush);
 
 /* Returns the hashes added since the last call, for the next block. The caller frees the array with
- * sf_heap_free. NOMEM: they are kept. `give_back` after a failed flush. */
+ * sf_heap_free. `give_back` after a failed flush. */
 void sf_duplicates_take(struct sf_duplicates *d, uint64_t **out, size_t *out_n);
 void sf_duplicates_give_back(struct sf_duplicates *d, uint64_t *hashes, size_t n);
 

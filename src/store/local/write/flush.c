@@ -33,7 +33,7 @@ static uint64_t switch_generation(struct sf_local *l, uint64_t *out_lsn, uint64_
         if (cut)
             sf_memtable_not_sealed(m, cut); /* to be sealed or written, usually by this flush */
         else if (m->active->rows.n_rows)
-            l->gen = gen; /* no memory for a new body: the next flush retries */
+            l->gen = gen; /* no memory for a new body: this flush takes nothing, the next retries */
     }
     if (l->gen > gen && !sf_profile_flush_switch(l, l->gen, *out_lsn))
         l->gen = gen;

@@ -23,7 +23,7 @@ struct sf_memtable_body { /* rows that will become a part or a block */
     bool is_flushing;      /* and a flush is writing it */
     struct sf_run *part;   /* sealed during the flush; owned by the snapshot */
     struct sf_memtable_body *next;
-    uint64_t traces[SF_BODY_TRACE_BITS / 64]; /* a bitmap of hashes of its traces */
+    uint64_t traces[SF_BODY_TRACE_BITS / 64]; /* a bit per hash of a trace that is or was here */
 };
 
 struct sf_memtable {

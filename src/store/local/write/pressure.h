@@ -12,7 +12,7 @@ void sf_pressure_compacted(struct sf_local *l, enum sf_err err, const struct sf_
 /* How many eighths, rounded up, of their memory are filled by rows that a flush frees: parts alone,
  * or with the memtables. */
 unsigned sf_pressure_rows(const struct sf_local *l);
-/* `out_is_brief`: only memory is short, which a flush frees. */
+/* `out_is_brief`: memory is what is short, which a flush frees. */
 enum sf_pressure sf_pressure_now(struct sf_local *l, bool *out_is_brief);
 /* Why writes are refused or the store is degraded; "" if neither. */
 void sf_pressure_reason(struct sf_local *l, char *out, size_t len, bool *out_is_degraded);
