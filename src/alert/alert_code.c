@@ -220,7 +220,7 @@ enum sf_err sf_alert_code(const struct sf_alert_ask *ask, struct sf_query_ctx *q
 struct hottest {
     sf_str function;          /* empty: none */
     struct sf_line_cost line; /* its most expensive line */
-    int64_t self, total;      /* of the function, and of all selected profiles */
+    int64_t self, total;      /* of the function, and of all of `part` */
 };
 
 static enum sf_err find_hottest(const struct sf_alert_ask *ask, const struct code *c,

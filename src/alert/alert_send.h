@@ -33,7 +33,8 @@ size_t sf_alert_send_body(const struct sf_alert_receiver *r, const struct sf_ale
 void sf_alert_send_post(const struct sf_alert_receiver *r, sf_bytes body,
                         const atomic_bool *is_stopping, struct sf_alert_post *out);
 
-/* Writes labels and further annotations of an alert, in the form that both APIs use. */
+/* Write the labels of an alert, and its annotations with its value and reason, in the form that
+ * both APIs use. */
 void sf_alert_send_json_labels(const struct sf_alert *a, struct sf_buf *out);
 void sf_alert_send_json_notes(const struct sf_alert *a, struct sf_buf *out);
 void sf_alert_send_json_time(int64_t ns, struct sf_buf *out); /* RFC 3339, quoted */

@@ -10,6 +10,6 @@ struct sf_watch; /* watch_feed.h */
 enum sf_err sf_alert_watch(const struct sf_alert_ask *ask, struct sf_watch *w,
                            struct sf_query_ctx *q, struct sf_alert_value **out, size_t *out_n,
                            struct sf_why *why);
-/* Adds built-in rules of all kinds at the end of the set if there is a receiver; with tenancy each
- * runs for every tenant. LIMIT. */
+/* Adds built-in rules of all kinds at the end of the set, to be called only if there is a receiver;
+ * with tenancy each runs for every tenant. LIMIT. */
 enum sf_err sf_alert_watch_add_pack(struct sf_alert_rules *r, bool has_tenancy, struct sf_why *why);

@@ -1,6 +1,6 @@
 /* background.h - threads that each run one job periodically until the server stops: recording
- * rules, retention by outcome, alert rules. A table gives each job's interval; jobs run once the
- * store is open and return soon when the server stops. */
+ * rules, choice of requests that keep their detail, alert rules. A table gives each job's interval;
+ * jobs run once the store is open and return soon when the server stops. */
 #pragma once
 #include "app/config.h"
 #include "serve/service.h"

@@ -2,7 +2,7 @@
  *
  * One table (config_table.c) says of every key its type, its default, its bounds and what it is
  * for; parsing, error messages, check-config, the example file and docs/configuration.md are all
- * generated from it. A configuration never changes once loaded: threads may share it; a reload
+ * derived from it. A configuration never changes once loaded: threads may share it; a reload
  * makes a new one. */
 #pragma once
 #include "base/arena.h"

@@ -160,7 +160,7 @@ static enum sf_err config_value_set_number(struct sf_config *c, const struct sf_
     static const struct {
         enum sf_config_type type;
         enum sf_setting_kind kind;
-        const char *is; /* text for messages, such as "a size such as" */
+        const char *is; /* what the value must be, for messages */
     } kinds[] = {
         {SF_CONFIG_BOOL, SF_SETTING_BOOL, "is true or false"},
         {SF_CONFIG_COUNT, SF_SETTING_COUNT, "expects a whole number"},

@@ -550,7 +550,7 @@ static enum sf_err open_symbols(struct sf_server *s, struct sf_why *why)
     return sf_symbolizer_open(&config, &s->service.symbols, why);
 }
 
-/* Opens span metrics and the service graph, where configured. */
+/* Opens the service graph and the target info metrics, where configured. */
 static bool open_span_made(struct sf_server *s)
 {
     const struct sf_config *c = s->config;

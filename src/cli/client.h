@@ -38,7 +38,7 @@ struct sf_client_answer {
     char note[240];     /* the server's note about what a limit cut from the answer; else empty */
     uint64_t n_samples; /* samples in a profile; 0: unknown */
     uint64_t n_few;     /* number of samples when too few for times and shares; 0: unknown */
-    bool is_estimate;   /* of a profile: shared with other spans */
+    bool is_estimate;   /* of a profile: a part is shared with other spans */
 };
 
 /* The server's URL. */

@@ -48,8 +48,8 @@ static bool guard_command_has_enough(const struct sf_guard_report *r, uint64_t m
     return r->n_left >= min_spans && r->n_right >= min_spans;
 }
 
-/* The overall verdict: a regression in any measure is one; a pass needs at least one measure that
- * could be judged. */
+/* The overall verdict: unknown with too few spans, or if the measure `needed` has no interval;
+ * otherwise a regression in any measure is one. */
 static enum sf_guard_verdict guard_command_judge(struct sf_guard_report *r, double max_increase,
                                                  uint64_t min_spans, unsigned needed)
 {

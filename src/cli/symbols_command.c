@@ -283,7 +283,7 @@ int sf_symbols_command_run(int argc, char **argv)
     else
         return sf_answer_usage("symbols",
                                "specify an action: upload FILE..., list or delete BUILD-ID...");
-    if (err && out.len) { /* print the files uploaded before the error */
+    if (err && out.len) { /* print what was done before the error */
         (void)sf_answer_write(&out);
         return sf_answer_fault("symbols", &why);
     }

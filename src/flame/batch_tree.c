@@ -321,8 +321,7 @@ enum sf_err sf_batch_tree_owned(const struct sf_profile_batch *batch,
             owned[n_owned++] = (struct sf_profile_owned){nodes[s->stack], s->trace_id, s->span_id,
                                                          s->value};
     }
-    err = sf_tree_builder_take(&b, type->sample_unit, out, why); /* after the scratch memory was
-                                                                  * given back */
+    err = sf_tree_builder_take(&b, type->sample_unit, out, why); /* overwrites the scratch */
     sf_tree_builder_done(&b);
     if (out_owned) {
         out_owned->list = owned;

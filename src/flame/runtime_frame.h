@@ -17,7 +17,7 @@ enum sf_runtime_reach {
 };
 
 struct sf_runtime_rule {
-    uint32_t kinds; /* 1 << enum sf_frame_kind; frames of unknown kind always match */
+    uint32_t kinds; /* 1 << enum sf_frame_kind; frames of unknown kind are always compared */
     const char *text;
     bool is_whole; /* the name must be equal; else begin with the text */
     bool is_cxx;   /* a member of a C++ class: contains "::" */

@@ -190,7 +190,7 @@ enum sf_err sf_stack_filter_tree(const struct sf_stack_filter *f, const struct s
             m.nodes[i] = SF_NONE; /* no selected stack ends here: drop its value */
     }
     if (!err)
-        err = sf_tree_map_take(&m, out, why); /* after the scratch memory was given back */
+        err = sf_tree_map_take(&m, out, why); /* overwrites the scratch */
     sf_tree_map_done(&m);
     return err;
 }

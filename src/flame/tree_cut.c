@@ -97,7 +97,7 @@ enum sf_err sf_tree_cut(const struct sf_tree *t, uint32_t max_nodes, struct sf_a
     if (!err)
         err = flame_tree_cut(&m, weights, max_nodes, scratch, &is_cut, why);
     if (!err)
-        err = sf_tree_map_take(&m, out, why); /* after the scratch memory was given back */
+        err = sf_tree_map_take(&m, out, why); /* overwrites the scratch */
     if (!err)
         out->is_cut |= is_cut;
     sf_tree_map_done(&m);

@@ -112,7 +112,7 @@ static enum sf_err tree_filter_apply(const struct sf_tree *t, enum filter_kind k
     if (!err) {
         m.owned = owned;
         tree_filter_map_nodes(&m, kind, is_match, nodes);
-        err = sf_tree_map_take(&m, out, why); /* after the scratch memory was given back */
+        err = sf_tree_map_take(&m, out, why); /* overwrites the scratch */
     }
     sf_tree_map_done(&m);
     return err;

@@ -20,9 +20,8 @@ enum state {
     STATE_BAD
 };
 
-/* Allowance for a line in addition to the head's own limits: "POST  HTTP/1.1\r
- *
- * " and a method. */
+/* Allowance for a line in addition to the head's own limits: "POST  HTTP/1.1\r\n" and a
+ * method. */
 enum { LINE_SLACK_LEN = 64, EXTRA_LEN_MAX = 16 * 1024, KEEP_LINE_LEN = 8 * 1024 };
 
 void sf_h1_parser_init(struct sf_h1_parser *p)

@@ -293,7 +293,7 @@ static int on_frame_send(nghttp2_session *ng, const nghttp2_frame *frame, void *
     if (frame->hd.type == NGHTTP2_GOAWAY && frame->goaway.error_code != NGHTTP2_NO_ERROR)
         s->is_broken = true;
     /* A peer can cause us to reset streams, by frames that are invalid for their stream; these
-     * count. A stream refused for lack of memory does not. */
+     * count. A stream that we refused (REFUSED_STREAM) does not. */
     if (frame->hd.type == NGHTTP2_RST_STREAM && frame->rst_stream.error_code != NGHTTP2_NO_ERROR &&
         frame->rst_stream.error_code != NGHTTP2_REFUSED_STREAM)
         count_reset(s);

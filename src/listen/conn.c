@@ -17,7 +17,7 @@ enum {
     WRITE_TURN_LEN = 1024 * 1024, /* bytes sent in one turn, so that other connections are served
                                    * too */
     LINGER_MS = 1000,
-    ANSWER_FREE_LEN = 4096,      /* shorter answers are always sent */
+    ANSWER_FREE_LEN = 4096,      /* answers up to this length are always sent */
     HEAD_READ_LEN = 8 * 1024,    /* heads are short, and bytes after one must be copied */
     UNREAD_LEN_MAX = 256 * 1024, /* unread bytes of one peer while memory is short */
 };

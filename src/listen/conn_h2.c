@@ -158,7 +158,7 @@ static void conn_h2_refuse(struct sf_exchange *ex, int status, const char *reaso
 /* --- requests --- */
 
 /* A request that has begun uses memory even if the rest never arrives. One per connection is always
- * accepted; further ones count in the budget of bodies. */
+ * accepted; further ones only while all connections together have fewer than limits.requests. */
 static bool has_room_for_stream(const struct sf_conn *c)
 {
     const struct sf_listen_shared *shared = c->loop->shared;

@@ -9,7 +9,7 @@ struct search {
     struct sf_buf run;   /* current sequence of characters */
     struct sf_buf *best; /* the longest so far */
     uint32_t n_runs;     /* number of sequences that are not empty */
-    bool has_other;      /* something other than characters, and .* at the ends */
+    bool has_other;      /* something other than characters and .* */
     uint32_t n_anything; /* .* so far */
 };
 

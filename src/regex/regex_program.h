@@ -2,8 +2,8 @@
  *
  * For texts on which backtracking would take long: all paths through the expression are followed at
  * once, so the cost is at most the number of characters times the number of instructions. Classes
- * and letters without case are evaluated by PCRE2, so that both engines agree. One thread at a
- * time. */
+ * and letters whose case is ignored are evaluated by PCRE2, so that both engines agree. One thread
+ * at a time. */
 #pragma once
 #include <stdbool.h>
 

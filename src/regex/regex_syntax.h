@@ -13,9 +13,7 @@ enum sf_err sf_regex_syntax_refuse(sf_str pattern, size_t at, const char *what, 
 
 /* Lengths of the elements at `at`, for a pattern that sf_regex_syntax_check() accepts. */
 size_t sf_regex_syntax_class_len(sf_str pattern, size_t at); /* "[...]" */
-/* "\
- *
- * ", "\\x{41}", "\\pL", "\\p{Greek}"; *out_code is the character if it stands for one. */
+/* "\\n", "\\x{41}", "\\pL", "\\p{Greek}"; *out_code is the character if it stands for one. */
 size_t sf_regex_syntax_escape_len(sf_str pattern, size_t at, uint32_t *out_code);
 /* "{n}", "{n,}" or "{n,m}"; 0: a literal brace. */
 size_t sf_regex_syntax_repeat_len(sf_str pattern, size_t at, int *out_min, int *out_max);

@@ -39,7 +39,7 @@ struct sf_regex_node {
     int min, max;   /* REPEAT; the latter may be SF_REGEX_UNBOUNDED */
 };
 
-struct sf_regex_class { /* a class as written, or a letter without case */
+struct sf_regex_class { /* a class as written, or a letter whose case is ignored */
     size_t at, len;     /* in the pattern */
     bool is_caseless;
 };

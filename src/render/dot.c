@@ -21,9 +21,7 @@ static int by_ends(const void *a, const void *b)
     return x->to < y->to ? -1 : x->to > y->to;
 }
 
-/* Escapes quotes and backslashes; line ends become "\
- *
- * ". */
+/* Escapes quotes and backslashes; control characters become blanks. */
 static void dot_add_text(struct sf_buf *out, sf_str text)
 {
     for (size_t i = 0; i < text.len; i++) {
