@@ -248,7 +248,7 @@ int shop_serve(const char *service, const struct shop_route *routes, size_t n_ro
         perror(service);
         return 1;
     }
-    /* Worker threads inherit the mask: only this thread receives SIGTERM. */
+    /* Worker threads inherit the mask: only this thread receives SIGTERM and SIGINT. */
     sigemptyset(&ends);
     sigaddset(&ends, SIGTERM);
     sigaddset(&ends, SIGINT);

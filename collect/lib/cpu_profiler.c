@@ -76,8 +76,8 @@ static void cpu_profiler_take_sample(struct sf_profiled_thread *t, int overruns,
     sf_own_cost_add_signal(sf_clock_mono_ns() - begin_ns);
 }
 
-/* Whether the signal interrupted a system call. Not if another handler is to run first: then the
- * thread is at the first instruction of that. The bytes before the beginning of a page may be
+/* Whether the signal ended a system call with EINTR. Not if another handler is to run first: then
+ * the thread is at the first instruction of that. The bytes before the beginning of a page may be
  * unreadable, so there no call is assumed. */
 static bool has_ended_a_call(const void *context)
 {

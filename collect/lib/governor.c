@@ -27,7 +27,7 @@ static struct {
     struct sf_load_reading last; /* time_ns 0: none yet */
     uint64_t last_own_ns;
     int64_t next_ns;
-    uint64_t base_hz; /* CPU and wall rates before they are lowered because of load */
+    uint64_t base_hz; /* sum of CPU and wall rates before they are lowered because of load */
 } g;
 
 enum { MAX_SLOW = 256 }; /* threads whose requests are sampled more often at a time */

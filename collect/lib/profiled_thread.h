@@ -45,7 +45,7 @@ struct sf_profiled_thread {
     /* Time that one expiry of the clock represents. The current gap keeps the length it began
      * with. */
     atomic_uint_fast64_t period_ns; /* set by the collecting thread */
-    atomic_uint_fast64_t gap_ns;    /* set by the handler */
+    atomic_uint_fast64_t gap_ns;    /* set by the handler, and when a clock starts */
     atomic_int_fast64_t owed_ns;    /* CPU time that no sample has covered yet: the next one does.
                                      * Negative: samples covered too much */
     atomic_uint_fast64_t begin_ns;  /* the thread's CPU time when armed */

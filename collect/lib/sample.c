@@ -114,7 +114,7 @@ static struct shared_ring *take_ring(bool *is_late)
 {
     /* Threads start at different rings, chosen by the address of their record. */
     uintptr_t first = (uintptr_t)&sf_thread_self >> 12;
-    for (unsigned i = 0; i < 2 * RINGS; i++) { /* full ones only if all are full */
+    for (unsigned i = 0; i < 2 * RINGS; i++) { /* filling ones only if no other is free */
         struct shared_ring *r = &rings[(first + i) % RINGS];
         if ((i >= RINGS || !sf_sample_ring_is_filling(&r->ring)) && sf_lock_try(&r->lock)) {
             *is_late = i >= RINGS / 4;

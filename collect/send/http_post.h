@@ -1,5 +1,5 @@
-/* http_post.h - one POST over a connection that is kept for the next. For the exporter thread
- * only. */
+/* http_post.h - one POST over a connection that is kept for the next. Each is used by one
+ * thread of the library only: an exporter's or the control client's. */
 #pragma once
 #include "base/buf.h"
 #include "collect/send/answer.h"

@@ -3,7 +3,7 @@
  * Daemons close every descriptor they do not know and open files of their own under the same
  * numbers. A peer therefore remembers which socket it opened and checks it before each use; when
  * the number now refers to another file, it is forgotten, not closed. Every call has a deadline
- * (monotonic ns); nothing blocks past it. For the exporter thread only. */
+ * (monotonic ns); nothing blocks past it. Each is used by one thread of the library only. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

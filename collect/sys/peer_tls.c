@@ -28,7 +28,7 @@ enum {
 #define INIT_NO_ATEXIT ((uint64_t)0x80000)
 
 static struct {
-    struct sf_lock lock; /* guards the loading and is held during it; used by exporter threads
+    struct sf_lock lock; /* guards the loading and is held during it; used by the library's threads
                           * only */
     bool is_tried;
     atomic_bool is_over; /* OpenSSL was cleaned up at the end of the program */

@@ -14,8 +14,8 @@
 static _Atomic(struct sf_modules *) current;
 static atomic_int visitors;
 static bool is_child;              /* see sf_modules_after_fork */
-static struct sf_modules *retired; /* old snapshots that could not be freed yet; used by the
-                                    * refreshing thread */
+static struct sf_modules *retired; /* the replaced snapshot, if it could not be freed yet; used
+                                    * by the refreshing thread */
 
 const struct sf_modules *sf_modules_enter(void)
 {
