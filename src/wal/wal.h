@@ -80,7 +80,7 @@ struct sf_wal_replay_stats {
     uint64_t n_bad_pages;    /* the device could not read them */
     bool is_missing;      /* all of the newest segments and wal.tail: the number of lost records is
                              unknown */
-    bool is_tail_missing; /* only wal.tail is missing: whether the log is complete is unknown */
+    bool is_tail_missing; /* wal.tail is missing or damaged: the log may be incomplete */
     bool is_torn; /* the log ends with an invalid record: a write that the crash interrupted, or
                      damage to the last group */
 };

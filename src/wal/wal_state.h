@@ -15,7 +15,7 @@ struct sf_wal {
     struct sf_wal_found *found;
     size_t n_found;
     uint64_t pending_len;
-    uint64_t n_missing; /* slots that are listed in wal.tail and do not exist */
+    uint64_t n_missing; /* slots of wal.tail that do not exist or hold another segment */
     bool has_tail;      /* wal.tail exists and belongs to this store */
 
     /* Guards all fields up to the next comment. Taken under the lock of a memtable; a leaf lock.

@@ -8,8 +8,8 @@
 
 enum {
     KEEP_LEN = 16 << 20, /* bytes of memory that a reset rowset keeps */
-    KEEP_KEYS = 1024,    /* a reset drops more keys, */
-    KEEP_SHAPES = 16384, /* or more shapes, than these */
+    KEEP_KEYS = 1024,    /* with more keys, */
+    KEEP_SHAPES = 16384, /* or more shapes, a reset drops all of them */
     KEEP_SLOTS = 4096,
 };
 

@@ -54,7 +54,7 @@ bool sf_filter_stage_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash,
         if (i < n) {
             uint64_t hash = hashes ? hashes[i] : sf_hash_str(sf_text_list_get(texts, i));
             hash = sf_hash_mix(key_hash, hash);
-            /* 0 marks an empty slot, so the hash 0 is stored as 1; see the reader */
+            /* 0 stands for none, so the hash 0 is stored as 1, as which readers probe it. */
             mixed[i % AHEAD] = hash ? hash : 1;
             sf_table_prefetch(&s->at, sf_key_u64(mixed[i % AHEAD]));
         }

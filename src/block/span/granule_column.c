@@ -22,8 +22,8 @@ static bool is_codes(const struct sf_chunk_desc *d)
     return d->encoding >= SF_ENC_CODE8 && d->encoding <= SF_ENC_CODE32;
 }
 
-/* Allocates the array first and decodes the chunk in the remaining memory, which is freed
- * afterwards. */
+/* Call after the result's array was allocated: reads the chunk into a copy of the arena, so that
+ * its memory is free again when it was decoded. */
 static enum sf_err chunk_into_scratch(struct sf_granule_ctx *c, const struct sf_chunk_desc *d,
                                       struct sf_arena *tmp, sf_bytes *out)
 {

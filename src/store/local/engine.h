@@ -46,7 +46,7 @@ struct sf_local {
      * and its rows are stored (and while a memtable is sealed), and exclusively for the short time
      * in which the generation changes: so the flush gets every record up to the LSN read there.
      * Taken after flush_lock, before the locks of memtables and profiles. Shared holders do not
-     * wait for anything, since a pending switch keeps further appends out. */
+     * wait, since a pending switch keeps further appends out. */
     struct sf_rwlock gate;
     uint64_t gen; /* guarded by gate */
     struct sf_memtable *memtables;

@@ -98,7 +98,7 @@ void sf_snapshot_apply(struct sf_snapshots *ss, const struct sf_snapshot_change 
                        struct sf_snapshot *room)
 {
     while (!snapshot_apply(ss, change, room)) {
-        /* More runs were added meanwhile than `s` has space for: allocate again, and wait for
+        /* More runs were added meanwhile than `room` has space for: allocate again, and wait for
          * memory if necessary. */
         struct sf_snapshot *more = sf_snapshot_prepare(ss, change->n_in);
         if (more) {

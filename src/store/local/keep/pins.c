@@ -99,7 +99,7 @@ static enum sf_err pins_save(struct sf_local *l, struct sf_why *why)
     return err;
 }
 
-/* A change that cannot be written is undone: `undo` is the list as it was before. */
+/* A change that cannot be written is undone: `old` is the list as it was before. */
 struct change {
     struct sf_pin *old;
     size_t n_old;

@@ -13,7 +13,7 @@ struct sf_thinning { /* for one output of a merge: one tenant and one hour */
     bool is_pins_only;
     struct sf_verdict verdict;
     struct sf_arena arena; /* of the verdict */
-    struct sf_pinned pins; /* pins made after the verdict */
+    struct sf_pinned pins; /* those made after the verdict; with is_pins_only: all */
     uint64_t n_left_out;
 };
 

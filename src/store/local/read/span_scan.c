@@ -22,7 +22,7 @@
 enum {
     MAX_CANDIDATES = 1 << 20,
     NO_GRANULE = -1,
-    /* After this many loaded traces, finding out which are in one run only saves time. */
+    /* After this many loaded traces it pays to find out which are in a single run. */
     MANY_LOADS = 64
 };
 

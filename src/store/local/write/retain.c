@@ -71,7 +71,7 @@ static bool move_clock(struct sf_local *l, int64_t *out_now, int64_t *out_ahead_
     return !l->is_clock_ahead;
 }
 
-/* Follows the wall clock and stores it in the catalogue from time to time. */
+/* Moves retention's clock, and stores it in the catalogue from time to time. */
 static enum sf_err keep_clock(struct sf_local *l, struct sf_retention *rule, bool *out_may_age,
                               int64_t *out_now, struct sf_why *why)
 {
