@@ -19,7 +19,7 @@ enum sf_err sf_server_start(const struct sf_config *config, struct sf_log *log,
 bool sf_server_is_open(struct sf_server *s, enum sf_err *out_err, struct sf_why *why);
 /* The bound addresses, "127.0.0.1:4317 ...", borrowed until free. */
 const char *sf_server_addresses(const struct sf_server *s);
-/* Reads the tokens again; on failure the previous ones stay in effect. */
+/* Reads the tokens and the users of a proxy again; on failure the previous ones stay in effect. */
 enum sf_err sf_server_reload(struct sf_server *s, struct sf_why *why);
 /* Reads the limits of tenants again when `is_asked` or their file has changed. False: neither. On
  * failure the previous limits stay in effect. */

@@ -22,7 +22,7 @@ bool sf_last_list_is_chosen(const char *word);
 /* Saves rows for later commands if standard output is a terminal. False: it is not one, or saving
  * failed; then rows are shown without numbers. */
 bool sf_last_list_keep(const struct sf_client *client, const struct sf_last_row *rows, uint32_t n);
-/* Prints how to see the profile of a row: by number if rows have numbers, else by `span`. */
+/* Writes how to see the profile of a row: by number if rows have numbers, else by `span`. */
 void sf_last_list_hint(const struct sf_client *client, sf_span_id span, bool has_numbers,
                        struct sf_buf *out);
 

@@ -50,8 +50,7 @@ static void redact_mappings(struct sf_redact_pass *p, struct sf_profile_batch *b
 }
 
 /* The key has the form "instance=...". Queries compute the same key from a span's resource, whose
- * attributes were redacted one by one: so the parts after the equal signs are redacted in the same
- * way. */
+ * attributes were redacted one by one: so the part after the first equal sign is redacted too. */
 static bool redact_process_key(struct sf_redact_pass *p, sf_str *key)
 {
     size_t at;

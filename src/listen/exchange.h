@@ -27,7 +27,7 @@ const struct sf_exchange_body *sf_exchange_body(const struct sf_exchange *ex);
 /* Reads bytes of the body from `off`, from memory or the file. Fewer than len only at the end. */
 enum sf_err sf_exchange_body_read(struct sf_exchange *ex, uint64_t off, void *p, size_t len,
                                   size_t *out_len, struct sf_why *why);
-/* Takes the body's memory instead; false: it is in a file. The exchange has no body then. */
+/* Takes the body's memory instead, after which the exchange has no body. False: it is in a file. */
 bool sf_exchange_body_take(struct sf_exchange *ex, struct sf_buf *out);
 const atomic_bool *sf_exchange_cancel(const struct sf_exchange *ex);
 /* Memory for the application's own data (route, tenant, scopes, ticket). Zeroed, lives as long as

@@ -9,7 +9,7 @@
 enum sf_scrape_target_health { SF_TARGET_UNKNOWN, SF_TARGET_UP, SF_TARGET_DOWN };
 
 struct sf_scrape_target {
-    /* Identity; does not change. */
+    /* Identity; does not change, except that jobs and job are replaced after a reload. */
     struct sf_scrape_jobs *jobs; /* shared reference: keeps `job` valid */
     struct sf_scrape_job *job;
     sf_str url; /* terminated */
@@ -32,7 +32,7 @@ struct sf_scrape_target {
 
     /* How it went. */
     enum sf_scrape_target_health health;
-    int64_t last_ns, took_ns; /* wall clock; 0: not scraped yet */
+    int64_t last_ns, took_ns; /* last_ns: wall clock; 0: not scraped yet */
     uint64_t n_ok, n_failed, n_skipped, last_len, n_samples;
     struct sf_why why;
 };

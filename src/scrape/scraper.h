@@ -43,7 +43,7 @@ struct sf_scraper_source {     /* a source of targets: a file, a URL */
     const char *why;           /* empty: no error */
     uint64_t n_dropped, n_over;
 };
-/* Called under the lock: must only read. `see_source` may be NULL. */
+/* The callbacks run under the lock and must only read. `see_source` may be NULL. */
 void sf_scraper_visit(struct sf_scraper *s,
                       void (*see)(void *arg, const struct sf_scrape_target *t),
                       void (*see_source)(void *arg, const struct sf_scraper_source *source),
