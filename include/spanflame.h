@@ -187,9 +187,9 @@ SF_API int sf_traceparent(const sf_context *context, char out[SF_TRACEPARENT_CAP
 
 /* --- for programs that trace with something else --- */
 
-/* Sets the active span of this thread, for profilers in and outside the process. It takes a few
- * stores, so it is cheap enough for every span. Spans started in this thread afterwards become its
- * children, and when they have ended it is active again. */
+/* Sets the ids of the span that this thread works on, for profilers in and outside the process. It
+ * takes a few stores, so it is cheap enough for every span. Spans started in this thread afterwards
+ * become its children, and when they have ended it is active again. */
 SF_API void sf_context_set(const uint8_t trace_id[16], const uint8_t span_id[8]);
 SF_API void sf_context_clear(void);
 

@@ -27,7 +27,7 @@ static struct {
     atomic_bool is_on; /* handlers record samples */
     struct sf_profiled_threads threads;
     uint64_t period_ns;
-    int n_users; /* used by the collecting thread: CPU and wall profiles */
+    int n_users; /* used by the collecting thread: CPU, wall and threads profiles */
     struct sf_profiled_signals signals;
     bool has_timer_signal, is_perf_asked;
     struct sf_signal_price price;

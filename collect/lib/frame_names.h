@@ -40,4 +40,5 @@ void sf_frame_names_look_up(struct sf_frame_names *f, const struct sf_profile_ta
                             unsigned n);
 /* The name and lines of an address. Texts are valid until close or the next look_up. */
 void sf_frame_names_find(struct sf_frame_names *f, uint64_t at, struct sf_named_frame *out);
-void sf_frame_names_after_fork(void); /* in the child: discards everything */
+/* In the child: discards the kept names if a thread was using them during the fork. */
+void sf_frame_names_after_fork(void);

@@ -147,7 +147,7 @@ static uint32_t pprof_location_id(struct writer *w, uint64_t at)
     return id;
 }
 
-/* A location for how the walk ended: its address, 0 to 3, says how. */
+/* A location for how the walk ended, without an address: its key, 0 to 3, says how. */
 static uint32_t pprof_write_end_location(struct writer *w, uint8_t end)
 {
     static const char *const names[] = {"", "(truncated)", "[unknown caller]", "[unknown caller]"};

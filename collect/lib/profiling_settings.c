@@ -10,7 +10,7 @@
 static const struct word {
     const char *word;
     unsigned kinds;
-    size_t enabled; /* index of its key in the block */
+    size_t enabled; /* offset of its member in the block */
 } words[] = {
     {"cpu", 1u << SF_SAMPLES_CPU, offsetof(struct sf_profiling, has_cpu)},
     {"wall", 1u << SF_SAMPLES_WALL, offsetof(struct sf_profiling, has_wall)},

@@ -18,6 +18,6 @@ void sf_grpc_post_init(struct sf_grpc_post *g, const struct sf_endpoint *to, sf_
 void sf_grpc_post_done(struct sf_grpc_post *g);
 /* Returns the gRPC status as an HTTP status, so that retries are decided in one place: OK is 200, a
  * status that OTLP defines as retryable is 503, others are 400; `out->body` is the response
- * message. */
+ * message, or the grpc-status as text. */
 enum sf_err sf_grpc_post_send(struct sf_grpc_post *g, sf_bytes body, bool is_gzip,
                               int64_t deadline_ns, struct sf_answer *out, struct sf_why *why);
