@@ -71,7 +71,8 @@ bool sf_metrics_count_measure(enum sf_metric_fn fn, struct sf_static val, double
     return true;
 }
 
-/* Uses sampled sums, not those cut to the span: over many spans, cut sums would be too small. */
+/* For sum() of profile times, uses the time as sampled, not limited to the span: over many spans,
+ * limited values would sum up to too little. */
 static struct sf_static metrics_count_measured(const struct sf_metric *m,
                                                const struct sf_trace_view *v, uint32_t span,
                                                char text[SF_EVAL_TEXT_LEN])

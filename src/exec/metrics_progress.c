@@ -23,7 +23,7 @@ static bool make_rooms(struct sf_metrics_progress *p, size_t query_len)
     return p->has_rooms;
 }
 
-/* Shares only the labels' memory with the set, which is not used any more. */
+/* A copy of `now`, in the same arena, without samples that `before` has with the same value. */
 static struct sf_metrics_set changed_of(const struct sf_metrics_set *now,
                                         const struct sf_metrics_set *before)
 {

@@ -316,7 +316,7 @@ static enum sf_err judge_count(void *arg, struct sf_span_columns *c, uint8_t *hi
     return err;
 }
 
-/* Counts by columns: only traces that are in several runs are assembled. */
+/* Counts by columns: only traces that are in several places are assembled. */
 static enum sf_err search_count(const struct run *r, struct sf_trace_count *out)
 {
     struct counting n = {.run = r, .out = {.from_ns = UINT64_MAX, .is_close = r->is_judge_exact}};

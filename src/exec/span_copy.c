@@ -80,7 +80,8 @@ static uint64_t attrs_key(struct sf_attrs attrs)
         const struct sf_value *v = &attrs.list[i].val;
         hash = sf_key_mix(hash, sf_key_str(attrs.list[i].key));
         hash = sf_key_mix(hash, (uint64_t)v->type);
-        /* Only strings are hashed, which distinguish processes; the comparison checks all types. */
+        /* Only strings and integers are hashed, which distinguish processes; values of other types
+         * are left to the comparison. */
         if (v->type == SF_VALUE_STR)
             hash = sf_key_mix(hash, sf_key_str(v->str));
         else if (v->type == SF_VALUE_INT)

@@ -91,7 +91,7 @@ static bool repair_shared_ids(struct sf_span *spans, uint32_t n_spans, struct sf
         struct sf_table_lookup lookup = sf_table_lookup(&r.at, sf_key_u64(spans[i].span_id));
         uint32_t other;
         while (sf_table_next(&lookup, &other)) {
-            /* find the last one */
+            /* to the end, where the span is added */
         }
         sf_table_keep(&r.at, &lookup, i);
     }

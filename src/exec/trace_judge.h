@@ -3,8 +3,8 @@
  *
  * A spanset operator needs both its sides (a negated one its right side, || one of them) in the
  * same trace; each side needs a span that its filter matches. That a trace has both is necessary,
- * not sufficient. For a trace that may be in several runs this cannot be decided, so one side is
- * enough. */
+ * not sufficient. For a trace that may have rows elsewhere, too, this cannot be decided, so one
+ * side is enough. */
 #pragma once
 #include "exec/eval.h"
 #include "model/span_columns.h"

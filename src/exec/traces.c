@@ -5,7 +5,7 @@
 
 struct gather {
     struct sf_span_pool pool;
-    /* Stop reading at this use of the arena; reduced by what each span needs later. */
+    /* Stop reading if the use of the arena, with what the spans need later, exceeds this. */
     size_t stop_len;
     struct sf_span *spans; /* in reverse order */
     uint32_t n_spans;

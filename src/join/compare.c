@@ -20,7 +20,7 @@
 #include "link/cohort.h"
 #include "query/expr_text.h"
 
-/* Traces per query: enough to fill a side again after filtering. */
+/* Limit of traces per side: if there are more, about half are dropped, which still fills a side. */
 enum { SIDE_TRACES = 2 * SF_COHORT_SPANS };
 #define MAX_NAMES_LEN ((size_t)32 << 20)
 

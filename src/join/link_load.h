@@ -67,5 +67,5 @@ bool sf_link_load_sample(struct sf_link_load *l, const struct sf_link_sample *s)
 /* Converts the rows to samples. LIMIT: no space. */
 enum sf_err sf_link_load_rows(struct sf_link_load *l, const struct sf_detail_list *list,
                               enum sf_link_rows of, struct sf_why *why);
-/* The first index of a span with that id, or SF_NOBODY. */
+/* The index of a span with that id, or SF_NOBODY. */
 uint32_t sf_link_load_find(const struct sf_link_load *l, sf_span_id id);

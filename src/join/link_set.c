@@ -111,7 +111,8 @@ bool sf_link_load_sample(struct sf_link_load *l, const struct sf_link_sample *s)
     return true;
 }
 
-/* If the span's process is unknown, so is the sample's. */
+/* The process of the spans that profiles call so; if there is none, the one that stands for the
+ * whole service. */
 static uint64_t link_set_process_of(const struct sf_link_load *l, uint64_t process, sf_str service)
 {
     uint64_t known = sf_link_spans_process(&l->spans, process);
@@ -155,7 +156,7 @@ static bool link_set_add_thread(struct sf_link_load *l, const struct sf_link_sam
 }
 
 /* A profile sent with a trace id belongs to that trace, whatever process it names: to the process
- * of the service in the trace. If there are several, it is shared among them. */
+ * of the service in the trace. If there are several, it is shared among them, without its time. */
 static bool add_of_trace(struct sf_link_load *l, struct sf_link_sample s, sf_str service,
                          uint64_t raw)
 {

@@ -199,8 +199,7 @@ bool sf_link_spans_whole(struct sf_link_spans *l, const struct sf_trace *trace,
     sf_str *names;
     if (!init_sides(l, b->n_spans, req))
         return false;
-    l->spans =
-        (struct sf_span *)(uintptr_t)b->spans; /* no space is left: nothing is written there */
+    l->spans = (struct sf_span *)(uintptr_t)b->spans; /* full: nothing is written there */
     processes = sf_ran_on_processes(b->resources, b->n_resources, l->req, &l->is_by_service);
     names = processes ? take_resources(l, b, processes, NULL, l->req) : NULL;
     for (uint32_t i = 0; names && i < b->n_spans; i++) {

@@ -2,7 +2,7 @@
 
 #include "flame/tree_builder.h"
 
-/* Nodes are equal if all their callers are. */
+/* Nodes are equal if their whole stacks are. */
 static bool match_nodes(const struct sf_tree *tree, const struct sf_tree *rows,
                         struct sf_arena scratch, uint32_t *out)
 {

@@ -1,7 +1,8 @@
 /* drift.c - the tests of drift.h.
  *
  * Values are stored as logarithms in a ring; the level and the spread are computed anew every
- * few minutes. For the days before, the largest value of each block of five minutes is stored. */
+ * few minutes. For the days before, the largest median of ten values in each block of five minutes
+ * is stored. */
 #include "link/drift.h"
 
 #include <math.h>

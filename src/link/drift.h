@@ -37,11 +37,11 @@ struct sf_drift_rule {
 
 struct sf_drift {                                 /* zero-initialized */
     float past[SF_DRIFT_PAST + SF_DRIFT_GAP + 1]; /* a ring */
-    uint16_t days[SF_DRIFT_BLOCKS];               /* the largest value of a block, coded; 0: none */
-    int64_t block;                                /* number of the current block */
-    uint32_t n;                                   /* values so far */
-    uint32_t n_fit;                               /* n when the level was last computed */
-    double level, spread;                         /* of the logarithm */
+    uint16_t days[SF_DRIFT_BLOCKS]; /* largest median of ten values in a block, coded; 0: none */
+    int64_t block;                  /* number of the current block */
+    uint32_t n;                     /* values so far */
+    uint32_t n_fit;                 /* n when the level was last computed */
+    double level, spread;           /* of the logarithm */
     /* Spread of means of ten; and averaged over several computations. */
     double means_spread, means_mean;
     uint32_t n_fits;
