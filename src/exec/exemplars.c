@@ -107,7 +107,7 @@ bool sf_exemplars_may_keep(struct sf_exemplars *x, const struct sf_table_series 
     return false;
 }
 
-/* Counts one more if it fits; NULL: no memory. */
+/* Counts one more, for which the caller found space; NULL: no memory. */
 static struct sf_kept_exemplar *exemplars_add_one(struct sf_exemplars *x, struct sf_table_series *s,
                                                   uint64_t start_ns)
 {

@@ -6,7 +6,7 @@
 
 enum { MAX_ROWS = 32 };
 
-/* Calls of one pair of processes that were moved separately are one row. */
+/* Calls between two services that were moved separately are one row. */
 static struct sf_clock_row *span_clocks_find(struct sf_clocks_view *v, struct sf_clock_row *rows,
                                              sf_str service, sf_str caller)
 {

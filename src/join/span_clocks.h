@@ -12,8 +12,8 @@ enum sf_err sf_span_clocks_make(const struct sf_span_batch *b, struct sf_arena *
 /* The first rows for an answer, with the services of the spans. False: no space. */
 bool sf_span_clocks_say(const struct sf_clock_fix *fix, const sf_str *services,
                         struct sf_arena *req, struct sf_clocks_view *out);
-/* For one span: the correction of its own times, and the rows of its process, its ancestors and its
- * calls. False: no space. */
+/* For one span: the correction of its own times, and the rows of its service, of those of its
+ * ancestors and of those it calls. False: no space. */
 bool sf_span_clocks_of(const struct sf_span_tree *t, const struct sf_clock_fix *fix,
                        const sf_str *services, uint32_t span, struct sf_arena *req,
                        struct sf_clocks_view *out);
