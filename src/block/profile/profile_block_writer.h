@@ -48,7 +48,7 @@ enum sf_err sf_profile_block_writer_chunk(struct sf_profile_block_writer *w, uin
                                           const struct sf_profile_entry *entries, size_t n,
                                           struct sf_why *why);
 /* The same from entries that may repeat a pair; adds a rollup if that is worth its bytes.
- * `is_coarse`: only the sums. Overwrites `entries`. */
+ * `is_coarse`: only the sums. Overwrites `e`. */
 enum sf_err sf_profile_set_write_slot(struct sf_profile_block_writer *to,
                                       const struct sf_profile_row *rows, uint32_t first_row,
                                       uint32_t n_rows, bool is_coarse, struct sf_profile_entry *e,

@@ -33,7 +33,7 @@ enum sf_block_tables { /* bits */
  * names the section. `tables`: those to decode at once. */
 enum sf_err sf_span_block_reader_open(struct sf_file *file, unsigned tables,
                                       struct sf_span_block_reader **out, struct sf_why *why);
-/* Reads a block in memory; takes the bytes over. */
+/* Reads a block in memory; takes the bytes over on success. */
 enum sf_err sf_span_block_reader_open_memory(struct sf_buf *bytes, unsigned tables,
                                              struct sf_span_block_reader **out, struct sf_why *why);
 /* Decodes those of the tables that are not loaded. One thread at a time. */

@@ -40,7 +40,7 @@ void sf_remote_outbox_done(struct sf_remote_outbox *o); /* a zeroed object is al
 /* Removes the rows; remembers which dictionary entries were sent. */
 void sf_remote_outbox_begin(struct sf_remote_outbox *o, uint64_t batch);
 void sf_remote_outbox_forget(
-    struct sf_remote_outbox *o); /* also forgets which dictionary entries were sent */
+    struct sf_remote_outbox *o); /* forgets which dictionary entries were sent; the rows stay */
 enum sf_err sf_remote_outbox_check(const struct sf_remote_outbox *o,
                                    struct sf_why *why); /* NOMEM, LIMIT */
 

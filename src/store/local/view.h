@@ -27,5 +27,5 @@ enum sf_err sf_view_add_profiles(struct sf_store *view, uint32_t tenant,
 enum sf_err sf_view_lend_memory(struct sf_store *view, uint64_t *out_lsn, struct sf_why *why);
 /* Also borrows its blocks of profiles: then the view has all its profiles. */
 void sf_view_lend_blocks(struct sf_store *view);
-/* The last record before the first one that is currently in no block. */
+/* The last record before those in the memory to which profiles are currently added. */
 uint64_t sf_view_memory_lsn(struct sf_store *store);

@@ -1,7 +1,7 @@
 /* profile_mem.h - profiles received since the last flush: a set per tenant and service.
  *
  * All writers add to one object; a flush takes it and a new one begins. It stays readable until its
- * block is in the catalogue. Reference-counted. The mutex guards its content. It is held while a
+ * block is in the snapshot. Reference-counted. The mutex guards its content. It is held while a
  * batch is added and logged, so that readers never see samples that are undone, and while a query
  * sums what it finds, which takes milliseconds for the few megabytes of one flush. */
 #pragma once

@@ -308,7 +308,7 @@ static void column_scan_keep(struct sf_span_columns *s, sf_bytes question, sf_by
     sf_partials_put(&c->l->partials, &key, result);
 }
 
-/* Offers the rows to the cache if no tombstone hides any. */
+/* Lets the caller cache results of the rows of a block; called if no tombstone hides any. */
 static void offer_to_keep(struct cursor *c)
 {
     struct sf_span_columns *rows = &c->show.base;

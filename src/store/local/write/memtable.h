@@ -56,7 +56,7 @@ struct sf_memtable_body *sf_memtable_cut(struct sf_memtable *m);
  * active one being the next) have rows that are neither in a part nor in a block? */
 uint64_t sf_memtable_n_cuts(struct sf_memtable *m);
 bool sf_memtable_has_hidden(struct sf_memtable *m, uint64_t n_cuts);
-/* The part of the body is in the snapshot. */
+/* `part`, made of the body (NULL: it was empty), is in the snapshot. */
 void sf_memtable_sealed(struct sf_memtable *m, struct sf_memtable_body *body, struct sf_run *part);
 /* The body was not sealed: its rows can still be found, and another thread may seal it. */
 void sf_memtable_not_sealed(struct sf_memtable *m, struct sf_memtable_body *body);
@@ -74,5 +74,5 @@ bool sf_memtable_hold(struct sf_memtable *m, struct sf_memtable_body *body);
 void sf_memtable_flushed(struct sf_memtable *m, struct sf_memtable_body *body);
 /* No block was made: undoes the claim. */
 void sf_memtable_not_flushed(struct sf_memtable *m, struct sf_memtable_body *body);
-/* Updates the budget with the size of the active body. The caller holds the lock. */
+/* Updates the budget with the current size of the body. The caller holds the lock. */
 void sf_memtable_count(struct sf_memtable *m, struct sf_memtable_body *b);

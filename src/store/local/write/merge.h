@@ -45,7 +45,7 @@ struct sf_merge_result {
     struct sf_block_row *rows; /* one per output; sf_merge_result_done() frees */
     size_t n;
     uint64_t n_repeats, n_hidden;
-    uint64_t next_id, flush_no; /* number of the first further sibling */
+    uint64_t next_id, flush_no; /* block and flush number of the first further sibling */
 };
 
 /* How many inputs, from the first on, one merge can take within its line of the budget; at least
