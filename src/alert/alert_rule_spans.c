@@ -207,7 +207,7 @@ static enum sf_err check_watch(const struct sf_alert_rules *r, struct sf_alert_r
 {
     bool is_known = false;
     size_t n_tenants = 0;
-    for (size_t i = 0; i < r->n; i++) { /* each name once, with its first rule */
+    for (size_t i = 0; i < r->n; i++) { /* counts each tenant once, at its first rule */
         bool is_first = r->list[i].kind == SF_ALERT_WATCH && !r->list[i].is_each;
         for (size_t k = 0; is_first && k < i; k++)
             is_first = r->list[k].kind != SF_ALERT_WATCH ||

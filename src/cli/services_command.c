@@ -28,7 +28,7 @@ static void services_command_add_cell(struct sf_buf *out, struct sf_buf *cell, s
     sf_buf_reset(cell);
 }
 
-/* From a sketch: the error is less than a fifth. Blank without requests. */
+/* From a sketch: the error is less than a fifth. "-" without requests. */
 static void add_quantile(struct sf_buf *out, struct sf_buf *cell, const struct row *r, uint64_t ns)
 {
     sf_buf_add_str(cell, r->rate > 0 ? SF_STR(SF_ESTIMATE_MARK) : SF_STR("-"));

@@ -32,8 +32,8 @@ static bool source_command_read_path(const char *path, struct sf_buf *out)
     return is_read && out->len > 0;
 }
 
-/* Opens the path as in the profile; below --root also its last parts, the longest first, because
- * the program may have been built in another folder. */
+/* Without --root reads the path as in the profile; with it, that path below --root, then its last
+ * parts, the longest first, because the program may have been built in another folder. */
 static bool read_source(const struct asked *a, sf_str file, struct sf_buf *out)
 {
     char path[4096];

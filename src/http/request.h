@@ -104,5 +104,5 @@ struct sf_response {
 
 void sf_response_done(struct sf_response *r); /* a zeroed one is fine */
 void sf_response_reset(struct sf_response *r);
-/* Adds a header; the value is copied. False: too many; it is dropped. */
+/* Adds a header; the value is copied. False: too many, or no memory; it is dropped. */
 bool sf_response_header(struct sf_response *r, const char *constant_name, sf_str val);

@@ -17,11 +17,10 @@
 #include "wire/deflate.h"
 
 enum {
-    STREAM_QUEUE_LEN = 256 *
-                       1024, /* unsent bytes at which stream() uses the file or returns BUSY */
-    GZIP_MIN_LEN = 1024,     /* bodies up to this length are not compressed */
-    PACKED_LEN = 64 * 1024,  /* compressed bytes that are collected for one message */
-    HEAD_FREE_LEN = 4096     /* heads up to this size are not counted */
+    STREAM_QUEUE_LEN = 256 * 1024, /* unsent bytes at which the file is used or BUSY returned */
+    GZIP_MIN_LEN = 1024,           /* bodies up to this length are not compressed */
+    PACKED_LEN = 64 * 1024,        /* compressed bytes that are collected for one message */
+    HEAD_FREE_LEN = 4096           /* heads up to this size are not counted */
 };
 
 const struct sf_request *sf_exchange_request(const struct sf_exchange *ex)

@@ -3,8 +3,9 @@
 #include "model/keep_state.h"
 #include "wire/json_write.h"
 
-/* Writes "keep": {...}; nothing if all samples are there. */
+/* Writes "keep": {...}; nothing if the hour was not evaluated yet, so that all samples are there.
+ */
 void sf_keep_state_json(const struct sf_keep_state *s, struct sf_json_writer *w);
-/* The same, also if all samples are there. */
+/* The same, also if the hour was not evaluated yet. */
 void sf_keep_state_json_always(const struct sf_keep_state *s, struct sf_json_writer *w);
 void sf_keep_state_text(const struct sf_keep_state *s, struct sf_buf *out);
