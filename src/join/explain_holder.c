@@ -5,7 +5,7 @@
 
 enum { TIP = 4 }; /* number of innermost frames in which an unlock is searched */
 
-/* Is the innermost frame an unlock function? */
+/* Is one of the innermost frames an unlock function? */
 static bool is_unlock(const struct sf_tree *t, uint32_t node)
 {
     size_t at;

@@ -256,7 +256,7 @@ static void explain_set_give_examples(struct work *w)
     }
 }
 
-/* Explains unknown time if it is a tenth or more. */
+/* Explains unknown time if it is more than a tenth. */
 static void explain_set_explain_unknown(struct work *w)
 {
     struct sf_explain_part unknown = sf_explain_part_named(SF_PART_UNKNOWN);

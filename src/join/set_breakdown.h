@@ -33,7 +33,7 @@ struct sf_set_breakdown {
     /* By span: index of its own name among the children's; SF_NOBODY: none. */
     const uint32_t *span_items;
     double *remote_ns; /* by span: sum of the durations of children in other processes */
-    /* By function: its line with the largest cost; NULL: none has lines. */
+    /* By function: its line with the largest cost; NULL: no line has a cost. */
     const struct sf_frame **frames;
     struct sf_tree stacks;
     uint64_t part_samples[SF_PARTS];
