@@ -1,6 +1,6 @@
 /* alert_code.c - evaluates a rule about code: selects profiles, sums the values of all samples and
  * of those that contain the function, package or label, and returns the share or the amount. With
- * fewer than a minimum of samples the result is unknown. */
+ * fewer than a minimum of samples a share is unknown. */
 #include "alert/alert_code.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* alert_send.h - writes and sends notifications to an Alertmanager or a webhook.
+/* alert_send.h - writes notifications to an Alertmanager or a webhook, and their requests.
  *
  * Addresses come from the configuration only; redirects are not followed but count as failures. */
 #pragma once
@@ -29,7 +29,8 @@ bool sf_alert_send_is_due(const struct sf_alert_receiver *r, const struct sf_ale
 /* Writes the body for it; returns the number of alerts in it. */
 size_t sf_alert_send_body(const struct sf_alert_receiver *r, const struct sf_alert_sending *s,
                           struct sf_buf *out);
-/* Makes the request with that body; everything it points to must outlive it. */
+/* Fills in the request with that body, without sending it; everything it points to must outlive it.
+ */
 void sf_alert_send_post(const struct sf_alert_receiver *r, sf_bytes body,
                         const atomic_bool *is_stopping, struct sf_alert_post *out);
 

@@ -43,8 +43,8 @@ static bool frame_name_add_address(const struct sf_frame *f, bool has_addresses,
 
 /* ---- packages ---- */
 
-/* The name without its arguments: "(" at the start or after a dot is a Go receiver or "(anonymous
- * namespace)", not the start of arguments. */
+/* The name without its arguments: "(" at the start or after a dot or colon is a Go receiver or
+ * "(anonymous namespace)", not the start of arguments. */
 static sf_str frame_name_without_arguments(sf_str name)
 {
     for (size_t i = 1; i < name.len; i++) {
