@@ -50,6 +50,13 @@ static double independent(const struct sf_prof_point *p, const uint32_t *of, uin
     return n * (1 - alike) / (1 + alike);
 }
 
+/* Half a 95 % interval of Student's t in standard errors, by the expansion of Cornish and Fisher:
+ * 3 % too short for 2 degrees of freedom, less than 1 % from 3 on. */
+static double t_95(double df)
+{
+    return 1.95996 + (2.37227 + (2.82249 + (2.55585 / df)) / df) / df;
+}
+
 /* Fits a line by least squares. False: not possible. */
 static bool findings_growth_draw_line(const struct sf_prof_point *p, const uint32_t *of, uint32_t n,
                                       struct line *out)
@@ -73,8 +80,7 @@ static bool findings_growth_draw_line(const struct sf_prof_point *p, const uint3
     }
     if (worth < 4)
         return false;
-    /* Roughly Student's t: 2.8 is its value for 4 degrees of freedom, 2.1 that for 18. */
-    double t = worth < 10 ? 2.8 : 2.1;
+    double t = t_95(worth - 2);
     *out = (struct line){.per_ns = slope,
                          .error = t * sqrt(squares / (worth - 2) / spread * n / worth),
                          .first = mean + slope * ((double)p[of[0]].time_ns - at),
