@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 
 SOURCE = os.environ["SOURCE_ROOT"]
 sys.path.insert(0, os.path.join(SOURCE, "tests", "tools"))
@@ -63,6 +64,49 @@ def test_the_image_names_its_version():
     said = run(*PODMAN, "image", "inspect", "-f", "{{.Config.Labels}}", IMAGE)
     with open(os.path.join(SOURCE, "meson.build"), encoding="utf-8") as f:
         assert next(line for line in f if "version: '" in line).split("'")[1] in said, said
+
+
+def compose_room(folder):
+    """podman-compose of the schema test's version, and a podman for it with a network that knows names."""
+    try:
+        run(sys.executable, "-m", "venv", folder)
+        run(os.path.join(folder, "bin", "pip"), "install", "-q", "podman-compose==1.6.0")
+    except (AssertionError, OSError):
+        raise tap.Skip("podman-compose cannot be installed here") from None
+    if not os.path.exists("/usr/lib/podman/aardvark-dns"):
+        raise tap.Skip("names of containers need the package aardvark-dns")
+    with open(os.path.join(folder, "containers.conf"), "w", encoding="ascii") as f:
+        f.write('[network]\nnetwork_backend="netavark"\n')
+    podman = os.path.join(folder, "podman")
+    with open(podman, "w", encoding="ascii") as f:
+        f.write(f'#!/bin/sh\nexport CONTAINERS_CONF={folder}/containers.conf\nexec {" ".join(PODMAN)} "$@"\n')
+    os.chmod(podman, 0o755)
+    return podman
+
+
+def test_compose_starts_it_under_the_names_that_configurations_use():
+    project, port = f"spanflame-test-{os.getpid()}", free_port()
+    with tempfile.TemporaryDirectory(prefix="sf-compose.") as folder:
+        podman = compose_room(folder)
+        with open(os.path.join(SOURCE, "deploy", "compose.yaml"), encoding="utf-8") as f:
+            text = f.read().replace("127.0.0.1:4040:4040", f"127.0.0.1:{port}:4040")
+        for other in ("3200", "4317", "4318"):
+            text = text.replace(f"127.0.0.1:{other}:{other}", f"127.0.0.1:{free_port()}:{other}")
+        path = os.path.join(folder, "compose.yaml")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        compose = [os.path.join(folder, "bin", "podman-compose"), "--podman-path", podman, "-p", project, "-f", path]
+        env = dict(os.environ, SPANFLAME_IMAGE=IMAGE)
+        try:
+            run(*compose, "--podman-run-args", " ".join(LIMITS), "up", "-d", "--no-deps", "spanflame", env=env)
+            wait_ready(port, lambda: None)
+            send_span(port, "in compose")
+            for name in ("tempo", "pyroscope", "spanflame"):
+                said = run(podman, "run", "--rm", "--network", f"{project}_default", *LIMITS, IMAGE,
+                           "services", "--server", f"http://{name}:4040")
+                assert "shop" in said, said
+        finally:
+            subprocess.run([*compose, "down", "-v"], env=env, capture_output=True, check=False)
 
 
 if os.geteuid() != 0 or not all(shutil.which(p) for p in ("buildah", "podman", "debootstrap")):
