@@ -187,7 +187,8 @@ def test_only_what_the_picked_tests_run_is_built():
 
 
 def test_a_dead_link_is_found():
-    assert list(check.dead_links("README.md", "[a](docs/README.md) [b](https://x.org/y) [c](#top)")) == []
+    assert list(check.dead_links("README.md", "[a](docs/README.md) [b](https://x.org/y) [c](#start) [d](docs/fleet.md#no-such-heading)")) == \
+        ["README.md: docs/fleet.md#no-such-heading"]
     assert list(check.dead_links("README.md", "see [a](docs/nowhere.md)")) == ["README.md: docs/nowhere.md"]
 
 

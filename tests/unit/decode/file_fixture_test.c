@@ -191,7 +191,7 @@ TEST(file_fixture, hostile_files_end_with_a_sentence_or_what_is_good_in_them)
         {"hostile/json-bracket-bomb.json", SF_ERR_INPUT, "broken at byte"},
         {"hostile/heapprofile-depth-bomb.heapprofile.gz", SF_ERR_INPUT, "nested too deep"},
         {"hostile/cpuprofile-children-cycle.cpuprofile", SF_OK, ""}, /* the first parent counts */
-        {"hostile/cpuprofile-length-mismatch.cpuprofile", SF_ERR_INPUT, "3 samples and 1 times"},
+        {"hostile/cpuprofile-length-mismatch.cpuprofile", SF_ERR_INPUT, "3 samples, but 1 time"},
         {"hostile/cpuprofile-unknown-node.cpuprofile", SF_OK, "node 42"},
         {"hostile/cpuprofile-negative-deltas.cpuprofile", SF_OK, ""},
         {"hostile/json-invalid-utf8-and-lone-surrogate.cpuprofile", SF_OK, ""},
