@@ -1,9 +1,5 @@
-/* Version 1. Numbers and strings as in model/codec.h; zz is zigzag.
- *
- *     sent  := u8 version | u32le n_strings | u8 flags | format, service, spy, session, peer:
- * strings n_labels (key:string val:string)* | trace_id:16 bytes | span_id:u64le profile_id:16 bytes
- * | zz from, zz until, zz now | sample rate, most frames length of the profile, its bytes flags :=
- * 1 for one request, 2 a sample rate is given */
+/* Version 1. docs/format-log.md lists the fields in order; numbers and strings are encoded as in
+ * model/codec.h. */
 #include "decode/profile_sent.h"
 
 #include "model/codec.h"

@@ -512,7 +512,7 @@ static enum sf_err intake_replay_profiles(struct sf_batch *b, struct sf_why *why
     return err;
 }
 
-/* The bytes as they were received; what is decoded points into `body`, or into `plain` when they
+/* Decodes a profile logged as received. The batch points into `body`, or into `plain` if the bytes
  * were compressed. */
 static enum sf_err intake_replay_sent(const struct sf_logged *rec, struct sf_batch *b,
                                       struct sf_why *why)

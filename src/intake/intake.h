@@ -64,7 +64,7 @@ enum sf_err sf_intake_log(struct sf_intake_tools *tools, const struct sf_logged 
                           uint64_t dup_hash, sf_bytes plain, struct sf_batch *b,
                           struct sf_why *why);
 
-/* Makes what is in the batch's body what is logged, as it is. */
+/* Uses the batch's body, unchanged, as the record that is logged. */
 void sf_intake_log_body(const struct sf_logged *log, uint64_t dup_hash, struct sf_batch *b);
 
 /* The store's replay function: decodes a logged record to a batch with rows. Deterministic: items

@@ -199,12 +199,13 @@ static enum sf_err log_pieces(const struct sf_intake_profiles *how, struct sf_ba
     return err ? err : log_pieces(how, b, dup_hash, why);
 }
 
-/* A member of gzip may have a name and a comment: plain bytes, or one member without either. */
+/* Whether the bytes carry no text outside the profile: uncompressed, or a single gzip member whose
+ * header has no file name or comment. */
 static bool intake_profiles_is_bare(sf_str bytes)
 {
     const char *at = bytes.p, *end = bytes.p + bytes.len;
     if (sf_str_starts(bytes, SF_STR("\x28\xb5\x2f\xfd")))
-        return false; /* zstd has frames that are skipped */
+        return false; /* zstd skippable frames may hold any text */
     if (!sf_str_starts(bytes, SF_STR("\x1f\x8b")))
         return true;
     if (bytes.len < 4 || bytes.p[3])
@@ -216,8 +217,8 @@ static bool intake_profiles_is_bare(sf_str bytes)
     return true;
 }
 
-/* Was nothing refused, cut or changed on the way from the bytes to `p`, other than what decoding
- * them again does? */
+/* Whether decoding the received bytes again gives exactly `p`: intake refused, cut and changed
+ * nothing. */
 static bool is_as_sent(const struct sf_intake_profiles *how, const struct sf_profile_batch *p,
                        const struct sf_intake_profiles_result *r)
 {
@@ -229,8 +230,8 @@ static bool is_as_sent(const struct sf_intake_profiles *how, const struct sf_pro
            !d->n_cut_stacks && !d->n_cut_names;
 }
 
-/* Text that would be logged with the bytes and is not in the batch: with a secret in it, `*out` is
- * false. */
+/* Scans the texts that are in the received bytes or the request's parameters but not in the batch.
+ * Sets `*out` to false if one of them contains a secret. */
 static enum sf_err check_unseen(const struct sf_intake_profiles *how, struct sf_arena *req,
                                 const struct sf_profile_batch *p, bool *out, struct sf_why *why)
 {

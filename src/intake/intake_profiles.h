@@ -26,7 +26,8 @@ struct sf_intake_profiles {
     int64_t recv_ns;
     uint64_t dup_hash; /* hash of the request; 0: never treated as a repeat */
     struct sf_shed_detail shed;
-    /* What the batch was decoded from, as received; NULL: it is not at hand. */
+    /* The request's parameters and the bytes that the batch was decoded from; NULL if not
+     * available. */
     const struct sf_profile_hint *hint;
     sf_str bytes;
 };
@@ -46,7 +47,7 @@ struct sf_intake_profiles_result {
  * tenant that has reached its limit of series: sf_series_cap_wait_s). */
 enum sf_err sf_intake_profiles(const struct sf_intake_profiles *how, struct sf_batch *b,
                                struct sf_intake_profiles_result *out, struct sf_why *why);
-/* The same of a batch that was decoded again from what the log kept as received. */
+/* The same for a batch that replay decoded from a record of kind SF_LOG_PROFILE_SENT. */
 enum sf_err sf_intake_profiles_again(struct sf_batch *b, int64_t recv_ns, struct sf_why *why);
 /* The hash by which a repeated request is recognised. */
 uint64_t sf_intake_profiles_hash(uint32_t tenant, sf_str parameters, sf_bytes body);

@@ -64,7 +64,8 @@ enum sf_err sf_redact_spans(const struct sf_redactor *r, const struct sf_span_ba
 enum sf_err sf_redact_profiles(const struct sf_redactor *r, struct sf_profile_batch *io,
                                struct sf_arena *req, const struct sf_redact_watch *watch,
                                uint64_t *out_n, struct sf_why *why);
-/* What would be replaced in text that comes with a profile and is not kept of it. */
+/* Counts the secrets that redaction would replace in the texts of an uploaded profile that are not
+ * part of its batch. */
 enum sf_err sf_redact_profile_rest(const struct sf_redactor *r, struct sf_attrs attrs,
                                    struct sf_arena *req, uint64_t *out_n, struct sf_why *why);
 /* Redacts one key and value; changed texts are in `req`. */

@@ -165,8 +165,9 @@ struct sf_profile_batch {
     uint32_t n_mappings, n_functions, n_locations, n_stacks, n_processes, n_series, n_samples;
     struct sf_profile_drops drops;
     bool is_estimate; /* the file says so: an export of samples that several spans share */
-    /* Every text of the bytes it was decoded from is in it as it stands there, or in this list,
-     * with the key of a label. Decoders that do not keep track say no. */
+    /* True if every text in the bytes that this batch was decoded from is either in the batch,
+     * unchanged, or in `unseen` (labels with their keys). False if the decoder does not track this.
+     */
     bool is_all_seen;
     const struct sf_label *unseen;
     uint32_t n_unseen;

@@ -1,5 +1,5 @@
-/* What decodes as the log's form of a profile as it was sent reads back the same after being
- * encoded again. */
+/* A record of kind SF_LOG_PROFILE_SENT that decodes is unchanged after encoding and decoding it
+ * again. */
 #include <stdlib.h>
 #include <string.h>
 

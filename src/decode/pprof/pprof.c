@@ -138,7 +138,7 @@ void sf_pprof_tell(struct sf_pprof *p, int64_t key, int64_t val)
     pprof_list_unseen(p, p->strings[key], p->strings[val]);
 }
 
-/* After everything was read. */
+/* Lists the strings that nothing refers to, once the whole profile has been read. */
 static void pprof_tell_rest(struct sf_pprof *p)
 {
     struct sf_profile_build *b = p->b;

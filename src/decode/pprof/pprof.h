@@ -18,9 +18,9 @@ struct sf_pprof {
     sf_bytes body;
     uint32_t n_strings, n_mappings, n_functions, n_locations, n_samples, n_times;
     sf_str *strings;
-    bool *seen;      /* strings that are in the batch as they are, or listed as unseen */
-    uint32_t *told;  /* of a label's value: the key it was listed with, plus one */
-    bool has_hidden; /* text where none belongs, or that had to be cleaned */
+    bool *seen;      /* per string: it is in the batch unchanged, or in the list of unseen texts */
+    uint32_t *told;  /* per string: the key it was listed with as a label's value, plus one */
+    bool has_hidden; /* a numeric field held text, or a text had to be cleaned */
     struct sf_pprof_value_type types[SF_LIMIT_SAMPLE_TYPES], period_type;
     sf_str type_names[SF_LIMIT_SAMPLE_TYPES], type_units[SF_LIMIT_SAMPLE_TYPES];
     uint32_t n_types;
@@ -64,15 +64,17 @@ bool sf_pprof_is_whole(sf_str bytes);
 /* String number `at`; if out of range, it is counted and "(unknown)" is returned. */
 sf_str sf_pprof_str(struct sf_pprof *p, int64_t at, uint64_t *counter, const char *what);
 
-/* String number `at` is in the batch as it is. */
+/* Marks string number `at` as stored unchanged in the batch. */
 static inline void sf_pprof_note(struct sf_pprof *p, int64_t at)
 {
     if (at > 0 && at < p->n_strings)
         p->seen[at] = true;
 }
-/* A label that is not in the batch, or perhaps not. */
+/* Adds a label that the batch may not contain to the list of unseen texts, which intake scans for
+ * secrets. */
 void sf_pprof_tell(struct sf_pprof *p, int64_t key, int64_t val);
-/* What is read next is a number, or there is text that nobody looks at. */
+/* Call before reading a numeric field: if the field holds bytes instead, they are never scanned,
+ * and the profile must not be logged as received. */
 static inline void sf_pprof_expect_number(struct sf_pprof *p, const struct sf_pb *pb)
 {
     p->has_hidden |= (pb->tag & 7) == SF_PB_LEN;

@@ -26,7 +26,7 @@ static enum sf_label_role pprof_samples_role_of(struct sf_pprof *p, int64_t key_
     return p->roles[at].role;
 }
 
-/* Did the label just taken give an id? Then its text is that number and nothing else. */
+/* Whether the label was parsed as an id: the batch then holds all of its text, as a number. */
 static bool is_id_of(const struct sf_profile_ids *ids, enum sf_label_role role)
 {
     return (role == SF_LABEL_SPAN_ID && ids->span_id) ||

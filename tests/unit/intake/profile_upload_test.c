@@ -67,20 +67,20 @@ TEST(profile_upload, knows_what_carries_its_own_time)
 
 #define SECRET "AKIAIOSFODNN7EXAMPLE"
 
-/* Everywhere a pprof, or the request around it, may say something that no batch keeps. */
+/* Every place in a pprof or its request that can hold text which the batch does not store. */
 enum place {
     NOWHERE,
-    IN_STRINGS,      /* a string that nothing names */
-    IN_EMPTY_STRING, /* the first one, which is to be empty */
-    IN_CONTROL,      /* a string that is kept, without the control character in it */
+    IN_STRINGS,      /* a string that nothing refers to */
+    IN_EMPTY_STRING, /* string 0, which must be empty */
+    IN_CONTROL,      /* a stored string, from which the control character is removed */
     IN_COMMENT,
     IN_NUMBERS_KEY, /* of a numeric label */
     IN_HIDDEN_LABEL,
     IN_OWN_LABEL,   /* "__x" */
     IN_THREAD_ID,   /* not a number: only its hash is kept */
-    IN_ZERO_SAMPLE, /* a label of a sample that counts nothing */
+    IN_ZERO_SAMPLE, /* a label of a sample with value 0 */
     IN_SHAPE,       /* the part of a name that is left out */
-    IN_TOP,         /* a field that does not exist: of the whole, ... */
+    IN_TOP,         /* an unknown field of the profile, ... */
     IN_SAMPLE,
     IN_LABEL,
     IN_MAPPING,
@@ -340,7 +340,7 @@ TEST(profile_upload, is_not_logged_as_received_with_names_in_its_compression)
     struct sf_batch *b;
     make_pprof(&plain, NOWHERE);
     assert_ok(sf_deflate_gzip(z, 1, sf_buf_bytes(&plain), &packed, &why));
-    for (int at = 0; at < 3; at++) { /* before, behind, and not at all */
+    for (int at = 0; at < 3; at++) { /* before the profile, after it, and absent */
         sf_buf_reset(&bytes);
         if (at == 0)
             sf_buf_add(&bytes, named, sizeof(named));
