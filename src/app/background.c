@@ -20,7 +20,7 @@ struct job {
     int64_t interval_ns; /* 0: metrics.rules_interval */
 };
 
-/* What other nodes of a fleet told collectors. */
+/* Reads documents for collectors that other nodes of the fleet changed. */
 static void sync_fleet(struct sf_service *s, struct sf_worker *worker, int64_t now_ns,
                        const atomic_bool *is_stopping)
 {

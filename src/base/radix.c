@@ -34,7 +34,7 @@ void sf_radix_sort(uint64_t *list, uint64_t *space, size_t n)
     for (unsigned byte = 0; byte < BYTES; byte++) {
         uint64_t *swap = from;
         if (counts[byte][radix_byte(list[0], byte)] == n)
-            continue; /* the same in all of them */
+            continue; /* equal in all entries */
         radix_pass(from, to, n, byte, counts[byte]);
         from = to;
         to = swap;

@@ -1,11 +1,11 @@
-/* radix.h - numbers put in order by their bytes, without comparing them.
+/* radix.h - radix sort of 64-bit entries by their upper 32 bits.
  *
- * For lists that are sorted by a number of up to 32 bits: that in the high half of each entry, the
- * place of what it belongs to in the low half. A pass over the list for each byte that differs, so
- * that small numbers cost one or two. */
+ * The upper half of an entry is the key, the lower half is usually the index of the item that it
+ * belongs to. The sort makes one pass for each key byte, from the lowest to the highest, and skips
+ * bytes that are equal in all entries: small keys need one or two passes. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sorts by the high halves; entries with equal ones stay in their order. `space` is as long. */
+/* Stable sort by the upper half. `space` is scratch for n entries. */
 void sf_radix_sort(uint64_t *list, uint64_t *space, size_t n);

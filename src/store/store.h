@@ -335,11 +335,11 @@ typedef void (*sf_store_figure_fn)(void *arg, const struct sf_store_figure *figu
 
 /* ---- the table each store fills ---- */
 
-struct sf_shared_text { /* of a fleet: a pin, documents for collectors, alerts */
+struct sf_shared_text { /* shared by all nodes: a pin, documents for collectors, alert state */
     sf_str kind, tenant, name;
     uint64_t version; /* 0: none */
-    bool is_gone;     /* it was taken away */
-    int64_t ends_ns;  /* wall clock: nobody needs it after this; 0: it does not end */
+    bool is_gone;     /* the text was removed */
+    int64_t ends_ns;  /* wall clock: the text has no effect after this; 0: no end */
     sf_str body;
 };
 
@@ -457,14 +457,14 @@ struct sf_store_ops {
     /* The pins of the query's tenants that have not ended, in q->req, sorted by end. */
     enum sf_err (*pins)(struct sf_store *s, struct sf_query_ctx *q, const struct sf_pin **out,
                         uint32_t *out_n, struct sf_why *why);
-    /* Small texts that all nodes of a fleet have in common; NULL, all three: there is no fleet. The
-     * newest version, with its body in q->req; version 0: there was none. A put replaces the
-     * version that the text names; BUSY: another node was first. */
+    /* Small texts that all nodes of a fleet share. All three calls are NULL without a fleet. A get
+     * reads the newest version, with its body in q->req; version 0: the text does not exist. A put
+     * replaces text->version; BUSY: another node replaced it first. */
     enum sf_err (*shared_get)(struct sf_store *s, struct sf_query_ctx *q, struct sf_shared_text *io,
                               struct sf_why *why);
     enum sf_err (*shared_put)(struct sf_store *s, const struct sf_shared_text *text,
                               struct sf_why *why);
-    /* Is the work of that name this node's, until `ttl_ns` passes without asking again? */
+    /* Requests or renews a lease. True in `out`: this node holds it for `ttl_ns` from now. */
     enum sf_err (*shared_lease)(struct sf_store *s, const char *name, int64_t ttl_ns, bool *out,
                                 struct sf_why *why);
     enum sf_err (*retain)(struct sf_store *s, const struct sf_retention *rule, struct sf_why *why);

@@ -226,8 +226,8 @@ static int profile_details_encode_by_id(const void *a, const void *b)
     return x->granule < y->granule ? -1 : x->granule > y->granule;
 }
 
-/* By id, then granule. Ids are nearly random: their first four bytes put nearly all of them in
- * order, and runs that begin alike are compared. */
+/* Sorts by id, then granule. Ids are nearly random, so a radix sort by their first four bytes
+ * orders nearly all of them; runs with equal first bytes are then sorted by comparison. */
 static bool sort_tags(struct sf_profile_tags *tags)
 {
     size_t n = tags->n;

@@ -88,9 +88,9 @@ static bool profile_set_write_order_rows(struct work *w, int64_t from_ns, int64_
     return true;
 }
 
-/* Places of entries or details that are to be put in order: by the last number first. */
+/* Indexes of entries or details, sorted by several keys, the least significant key first. */
 struct sorting {
-    uint64_t *list, *space; /* the number at hand, then the place */
+    uint64_t *list, *space; /* current key in the upper half, index in the lower */
     size_t n;
 };
 
@@ -112,7 +112,8 @@ static void sorting_key(uint64_t *entry, uint32_t key)
     *entry = (uint64_t)key << 32 | (uint32_t)*entry;
 }
 
-/* By slot, node and row. Rows are in the order of series and time: a slot is told by its first. */
+/* Sorts by slot, node and row. Rows are sorted by series and time, so the index of the first row of
+ * a slot is the key of the slot. */
 static bool order_entries(struct work *w)
 {
     const struct sf_profile_entry *e = w->s->entries;
@@ -145,20 +146,20 @@ static bool order_entries(struct work *w)
     return is_ok;
 }
 
-/* The numbers that details are sorted by, each in 32 bits, the last one first. Of span ids, which
- * are nearly random, and of nodes the rest is compared. */
+/* The keys that details are sorted by, 32 bits each, the least significant first. The lower half of
+ * the span id and the node are not among them: runs with equal keys are sorted by comparison. */
 enum detail_key { KEY_SPAN, KEY_START, KEY_START_HIGH, KEY_THREAD, KEY_THREAD_HIGH, KEY_PROCESS };
 
 static uint32_t detail_key(const struct sf_profile_detail *d, enum detail_key key)
 {
-    uint64_t start = (uint64_t)d->start_ns ^ (uint64_t)1 << 63; /* in order, though signed */
+    uint64_t start = (uint64_t)d->start_ns ^ (uint64_t)1 << 63; /* order of signed numbers */
     switch (key) {
     case KEY_SPAN: return (uint32_t)(d->span_id >> 32);
     case KEY_START: return (uint32_t)start;
     case KEY_START_HIGH: return (uint32_t)(start >> 32);
     case KEY_THREAD: return (uint32_t)d->thread;
     case KEY_THREAD_HIGH: return (uint32_t)(d->thread >> 32);
-    default: return d->process + 1; /* none, which is SF_NONE, comes first */
+    default: return d->process + 1; /* no process (SF_NONE) becomes 0 and comes first */
     }
 }
 

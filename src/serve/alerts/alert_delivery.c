@@ -134,7 +134,7 @@ static void alert_delivery_start(struct post *p, struct sf_alerts *a, int64_t no
         answered(p, err, &why);
 }
 
-/* In a fleet another node may notify. */
+/* In a fleet only the node that evaluates notifies. */
 static bool notifies(struct sf_alerts *a)
 {
     bool is_ours;

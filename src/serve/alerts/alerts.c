@@ -28,7 +28,7 @@ static const char state_file[] = "alerts", history_file[] = "alert_history",
 static const int64_t EACH_NS = 5 * SF_NS_PER_S; /* time of one pass for the rules that run per
                                                  * tenant */
 static const int64_t SILENCES_NS = 2 * SF_NS_PER_S, LEASE_NS = 10 * SF_NS_PER_S;
-#define TEXT_CAP ((size_t)512 << 20) /* address space for a text of a fleet */
+#define TEXT_CAP ((size_t)512 << 20) /* address space to read one shared text */
 
 /* ---- open and close ---- */
 
@@ -426,7 +426,7 @@ static void evaluate_each(struct pass *p)
     }
 }
 
-/* ---- a fleet: one node evaluates, and the others show what it found ---- */
+/* ---- in a fleet: the node with the lease evaluates, the others copy its results ---- */
 
 static bool is_unshared(const struct pass *p, const struct sf_fleet_text *t)
 {
@@ -488,8 +488,9 @@ static enum sf_err alerts_pull(struct pass *p, struct sf_why *why)
     return err;
 }
 
-/* Does this node evaluate now? While the store cannot be asked, the one that did so last goes on:
- * no other can have taken over without it. */
+/* Renews or requests the lease and reads the shared state. True: this node evaluates. While the
+ * first shard does not respond, the node that evaluated last continues: no other node can obtain
+ * the lease without that shard. */
 static bool alerts_take_turn(struct pass *p)
 {
     struct sf_alerts *a = p->alerts;
@@ -514,8 +515,8 @@ static bool alerts_take_turn(struct pass *p)
         if (err && !was_ours)
             is_ours = false;
         if (err)
-            sf_service_say(p->service, SF_SAY_WARN, "alerts: other nodes' are not known: %s",
-                           why.text);
+            sf_service_say(p->service, SF_SAY_WARN,
+                           "alerts: could not read the fleet's alert state: %s", why.text);
     }
     sf_mutex_lock(&a->lock);
     a->is_ours = is_ours;
@@ -523,7 +524,8 @@ static bool alerts_take_turn(struct pass *p)
     return is_ours;
 }
 
-/* In a fleet the book's time is another node's. */
+/* In a fleet the interval is measured by this node's monotonic clock, since book.last_ns may come
+ * from another node's wall clock. */
 static bool alerts_is_due(struct pass *p)
 {
     struct sf_alerts *a = p->alerts;
@@ -558,7 +560,8 @@ enum sf_err sf_alerts_pull_silences(struct sf_alerts *a, struct sf_service *s, s
         sf_mutex_unlock(&a->lock);
         sf_silence_book_done(&old);
         err = sf_dir_replace(a->dir, silence_file, sf_str_bytes(text), why);
-    } else if (!err && a->fleet_silences.version == 0) { /* what this node had before */
+    } else if (!err && a->fleet_silences.version == 0) { /* the fleet has none: share
+                                                          * this node's own silences */
         sf_mutex_lock(&a->lock);
         if (a->silences.n)
             sf_silence_book_write(&a->silences, &own);
@@ -572,7 +575,8 @@ enum sf_err sf_alerts_pull_silences(struct sf_alerts *a, struct sf_service *s, s
     return err;
 }
 
-/* Silences of other nodes hold here within seconds. A fault is stated by what needs them. */
+/* Reads silences that were changed on other nodes, every SILENCES_NS. An error is ignored here:
+ * changing a silence and alerts_take_turn() report it. */
 static void sync_silences(struct pass *p)
 {
     struct sf_alerts *a = p->alerts;

@@ -17,9 +17,10 @@ struct sf_alert_health { /* of one rule; listed in the order of the rules */
     bool is_partial;   /* evaluated with incomplete data; `why` says what could not be read */
 };
 
-/* Takes over the silences of other nodes; with silence_file held. Nothing on a single server. */
+/* Replaces this node's silences by the fleet's if those are newer. The caller holds silence_file.
+ * Does nothing on a single server. */
 enum sf_err sf_alerts_pull_silences(struct sf_alerts *a, struct sf_service *s, struct sf_why *why);
-/* Replaces the file of silences, and those of all nodes; with silence_file held. */
+/* Writes the fleet's silences and the file of silences. The caller holds silence_file. */
 enum sf_err sf_alerts_save_silences(struct sf_alerts *a, struct sf_service *s,
                                     const struct sf_buf *text, struct sf_why *why);
 
@@ -27,15 +28,15 @@ struct sf_alerts {
     struct sf_dir *dir;
     struct sf_alert_delivery *delivery; /* used by the delivering thread only */
     int64_t started_ns;                 /* wall clock of the first run; 0: not yet */
-    /* Of a fleet; of the thread that evaluates: */
+    /* In a fleet; used by the evaluating thread only: */
     struct sf_fleet_text fleet_book, fleet_history;
-    int64_t asked_ns;                    /* monotonic: when this node last asked for its turn, */
-    int64_t silences_asked_ns;           /* and for silences */
+    int64_t asked_ns;                    /* monotonic: last request for the lease */
+    int64_t silences_asked_ns;           /* monotonic: last read of the fleet's silences */
     struct sf_mutex silence_file;        /* one change of the silences at a time */
-    struct sf_fleet_text fleet_silences; /* guarded by it */
+    struct sf_fleet_text fleet_silences; /* guarded by silence_file */
     struct sf_mutex lock;                /* guards what follows; no other lock is taken while it is
                                           * held */
-    bool is_ours;                        /* this node evaluates and notifies */
+    bool is_ours; /* this node evaluates and notifies: it holds the lease, or there is no fleet */
     struct sf_alert_rules *rules, *next; /* only the thread that evaluates changes `rules` */
     struct sf_alert_book book;           /* likewise */
     struct sf_alert_health *health;      /* SF_LIMIT_ALERT_RULES */

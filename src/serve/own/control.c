@@ -25,9 +25,9 @@ enum {
                                  * capture */
     CAPTURE_GRACE_S = 20,       /* additional time for a collector to receive the request and to
                                  * send the profile */
-    TRIES = 5                   /* of a change, while other nodes change the same */
+    TRIES = 5                   /* attempts of a change while other nodes change, too */
 };
-#define TEXT_CAP ((size_t)64 << 20) /* address space for the documents of a fleet */
+#define TEXT_CAP ((size_t)64 << 20) /* address space to read the fleet's documents */
 
 struct parked {
     struct sf_call *call;
@@ -41,8 +41,8 @@ struct sf_control {
     struct sf_service *service;
     struct sf_dir *dir;
     struct sf_mutex file_mutex; /* one change at a time; held while the file is replaced */
-    struct sf_fleet_text fleet; /* likewise, and while the store is asked */
-    char said[240];             /* why that failed last */
+    struct sf_fleet_text fleet; /* guarded by file_mutex, also during requests to the shard */
+    char said[240];             /* the last error of sf_control_sync(); empty: none */
     struct sf_mutex mutex;      /* guards all below; held for no system call */
     struct sf_condvar signal;
     struct sf_thread thread;
@@ -315,7 +315,7 @@ void sf_control_visit(struct sf_control *c,
 
 /* ---- documents ---- */
 
-/* With file_mutex held, as all until sf_control_change. */
+/* The caller of this and of the functions up to sf_control_change() holds file_mutex. */
 static enum sf_err control_take_over(struct sf_control *c, sf_str text, struct sf_why *why)
 {
     struct sf_control_set *new = NULL, *old;
@@ -336,7 +336,7 @@ static enum sf_err control_take_over(struct sf_control *c, sf_str text, struct s
     return err;
 }
 
-/* What a node had before it was in a fleet is shared if the fleet has nothing. */
+/* Called when the fleet has no documents yet: shares those of this node. */
 static enum sf_err share_own_documents(struct sf_control *c, struct sf_why *why)
 {
     struct sf_buf text = {0};
@@ -378,9 +378,10 @@ void sf_control_sync(struct sf_control *c)
         return;
     sf_mutex_lock(&c->file_mutex);
     err = control_pull(c, &why);
-    if (err && err != SF_ERR_BUSY && strcmp(c->said, why.text) != 0) /* once, while it continues */
+    if (err && err != SF_ERR_BUSY && strcmp(c->said, why.text) != 0) /* log a repeated error once */
         sf_service_say(c->service, SF_SAY_WARN,
-                       "control: documents of other nodes are not known: %s", why.text);
+                       "control: could not read the fleet's documents for collectors: %s",
+                       why.text);
     snprintf(c->said, sizeof(c->said), "%s", err ? why.text : "");
     sf_mutex_unlock(&c->file_mutex);
 }
@@ -436,7 +437,7 @@ enum sf_err sf_control_change(struct sf_control *c, const struct sf_control_chan
     enum sf_err err = SF_ERR_BUSY;
     sf_mutex_lock(&c->file_mutex);
     for (unsigned i = 0; err == SF_ERR_BUSY && i < TRIES; i++) {
-        err = control_pull(c, why); /* it is made to what all nodes have now */
+        err = control_pull(c, why); /* apply the change to the fleet's newest documents */
         if (!err || is_capture)
             err = control_change(c, change, doc, is_whole, why);
     }

@@ -41,7 +41,7 @@ void sf_control_close(struct sf_control *c); /* NULL is fine */
 
 /* ---- documents: any thread ---- */
 
-/* Takes over what other nodes of a fleet changed; does nothing on a single server. */
+/* Replaces the documents by the fleet's if those are newer; does nothing on a single server. */
 void sf_control_sync(struct sf_control *c);
 /* Changes the document (NULL: deletes it if `is_whole`, else only logs `change`, a capture), writes
  * the file, and wakes polls. `is_whole`: replaces the document; else members missing in `doc` keep

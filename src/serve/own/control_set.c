@@ -379,7 +379,7 @@ enum sf_err sf_control_set_read(sf_str text, struct sf_control_set **out, struct
                           ? SF_OK
                           : sf_no_memory(why, "the control documents");
     if (!err && control_set_load(s, text, &req))
-        err = sf_fail(why, SF_ERR_CORRUPT, "control: a line of the documents cannot be read");
+        err = sf_fail(why, SF_ERR_CORRUPT, "control: a line of the documents cannot be parsed");
     sf_arena_done(&req);
     if (err)
         sf_heap_free(s);

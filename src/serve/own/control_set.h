@@ -41,7 +41,7 @@ bool sf_control_set_target_holds(const struct sf_control_target *rule,
  * `notice` reports it; else it is empty. IO, NOMEM. */
 enum sf_err sf_control_set_open(struct sf_dir *dir, struct sf_control_set **out, char notice[240],
                                 struct sf_why *why);
-/* Out of the text of a file. CORRUPT: a line cannot be read. */
+/* Parses the text of a control file. CORRUPT: a line cannot be parsed. */
 enum sf_err sf_control_set_read(sf_str text, struct sf_control_set **out, struct sf_why *why);
 void sf_control_set_close(struct sf_control_set *s); /* NULL is fine */
 

@@ -15,8 +15,10 @@
 enum {
     TRIES = 5,
     MAX_TENANTS = 4096,
-    BODY_LEN = 16,     /* created, start i64; then the note. The end is the text's own */
-    OVERLAP_MS = 60000 /* an insert shows when it is done, and has the time at which it began */
+    BODY_LEN = 16,     /* of the fixed part: created_ns and start_ns as i64; the note follows. The
+                        * end of the pin is the column ends_ns */
+    OVERLAP_MS = 60000 /* read this much before the newest known row: a row's time is the start of
+                        * its insert, and the row becomes visible at the end of it */
 };
 #define ARENA_CAP ((size_t)64 << 20)
 
@@ -25,7 +27,7 @@ bool sf_pin_book_trace(const struct sf_shared_text *t, sf_trace_id *out)
     return t->name.len == 32 && sf_hex_decode(t->name, out->b, 16);
 }
 
-/* ---- a pin as a text ---- */
+/* ---- encoding of a pin as a shared text ---- */
 
 struct pin_text {
     struct sf_shared_text text;
@@ -65,7 +67,8 @@ static bool read_pin(const struct sf_shared_text *t, struct sf_pin *out)
     return true;
 }
 
-/* The newest version becomes this one; a node that was first at the same moment is behind it. */
+/* Writes `t` as the next version, whatever the newest one is. If another node writes that version
+ * first, reads the newest version again and retries, at most TRIES times. */
 static enum sf_err pin_book_put(struct sf_shard *first, const char *database,
                                 struct sf_shared_text *t, struct sf_why *why)
 {
@@ -82,11 +85,11 @@ static enum sf_err pin_book_put(struct sf_shard *first, const char *database,
     return err;
 }
 
-/* ---- learning ---- */
+/* ---- reading pins of other nodes ---- */
 
 struct learning {
     struct sf_store *store;
-    uint64_t *seen; /* of names; while the node begins */
+    uint64_t *seen; /* keys of all pins in `shared`; filled by the first read only */
     uint32_t n_seen, cap_seen;
     bool has_begun;
 };
@@ -115,12 +118,12 @@ static enum sf_err pin_book_see(void *arg, const struct sf_shared_text *t, struc
         return err == SF_ERR_NOT_FOUND ? SF_OK : err;
     }
     if (!read_pin(t, &pin))
-        return SF_OK; /* of a later program */
+        return SF_OK; /* written by a newer version of the program in a format unknown here */
     err = sf_store_local_ops.tenant(l->store, t->tenant, true, &pin.tenant, why);
     if (err || sf_local_is_pinned(l->store, &pin))
         return err;
     err = sf_store_local_ops.pin(l->store, &pin, why);
-    return err == SF_ERR_LIMIT || err == SF_ERR_INPUT ? SF_OK : err; /* others know it */
+    return err == SF_ERR_LIMIT || err == SF_ERR_INPUT ? SF_OK : err; /* other nodes hold it */
 }
 
 static bool pin_book_is_seen(const struct learning *l, uint64_t key)
@@ -132,7 +135,8 @@ static bool pin_book_is_seen(const struct learning *l, uint64_t key)
     return false;
 }
 
-/* What was pinned here while the node was a single server. */
+/* Writes the pins of one tenant that are in the local store only to `shared`: they were made while
+ * this server had no fleet. */
 static enum sf_err share_own(const struct learning *l, struct sf_shard *first, const char *database,
                              uint32_t tenant, struct sf_arena *req, struct sf_why *why)
 {
@@ -193,7 +197,7 @@ enum sf_err sf_pin_book_learn(struct sf_pin_book *b, struct sf_shard *first, con
 
 /* ---- changes ---- */
 
-/* The pin that the local store has of a trace, if it has one. */
+/* Finds the pin of a trace in the local store. */
 static bool pin_book_find(struct sf_store *store, uint32_t tenant, sf_trace_id id,
                           struct sf_arena *req, struct sf_pin *out)
 {

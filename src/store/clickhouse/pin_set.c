@@ -20,7 +20,7 @@ enum { ANSWER_LEN = 64 << 20, TRACES_AT_ONCE = 1000 };
 
 struct pin_rows {
     uint64_t round;
-    struct sf_buf rows;  /* RowBinary of `pinned` */
+    struct sf_buf rows;  /* of the table `pinned`, in RowBinary */
     struct sf_buf names; /* ('tenant', unhex('...')), ... of at most TRACES_AT_ONCE traces */
     struct sf_buf *lists;
     uint32_t n_lists, cap_lists, n_in_last, n;

@@ -394,7 +394,7 @@ static enum sf_err remote_keep_states(struct sf_store *s, const struct sf_keep_a
     return sf_remote_keep_states(&source, asks, n, q, out, why);
 }
 
-/* ---- what all nodes have in common ---- */
+/* ---- pins, shared texts and leases: on the first shard ---- */
 
 static enum sf_err open_first(struct sf_remote *r, struct sf_shard **out, struct sf_why *why)
 {

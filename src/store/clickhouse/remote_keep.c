@@ -128,7 +128,7 @@ struct attempt {
     const struct sf_verdict *v;
     struct sf_shard *shard;
     sf_str tenant;
-    struct sf_pin_set pins; /* stay whatever their outcome */
+    struct sf_pin_set pins; /* kept whatever the outcome */
     uint64_t number;
     uint64_t round;
     uint64_t *batches;
@@ -385,7 +385,7 @@ static enum sf_err copy_nameless(struct attempt *a, struct sf_why *why)
                      "by_service",
                      columns, SF_STR_ARG(sf_buf_str(&names)), SF_STR_ARG(sf_buf_str(&hashes)));
         put_rows(a, " AND span_id = 0 AND NOT is_request AND " NO_TRACE);
-        if (a->pins.round) { /* these were copied */
+        if (a->pins.round) { /* copied by the statement above */
             sf_buf_print(&a->sql, " AND NOT ");
             sf_pin_set_where(&a->pins, a->r->database, true, &a->sql);
         }

@@ -1,7 +1,7 @@
 /* remote_retain.c - one pass over the partitions of a shard. Partitions that are too old are
- * dropped, rows before dictionaries; one that has rows of pinned traces loses all other rows and is
- * kept. Then rows of tenants with shorter ages are deleted. Every removal is recorded first
- * (row_removal.h). */
+ * dropped, tables of rows before dictionaries. If a partition has rows of pinned traces, only its
+ * other rows are deleted. Then rows of tenants with shorter ages are deleted. Every removal is
+ * recorded first (row_removal.h). */
 #include "store/clickhouse/remote_retain.h"
 
 #include <inttypes.h>
@@ -171,9 +171,9 @@ static enum sf_err remote_retain_drop(struct work *w, struct partition *p, struc
     return err;
 }
 
-/* ---- what is pinned ---- */
+/* ---- pinned traces ---- */
 
-/* False in `out`: this is not the round for it. */
+/* Reads the pins once per round. False in `out`: pins are not read in this round (may_ask_pins). */
 static enum sf_err ask_pins(struct sf_remote_retain *r, bool *out, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
@@ -200,7 +200,8 @@ static bool is_of_samples(const struct kept *k)
     return is_undecided(k) || strcmp(k->name, "details") == 0;
 }
 
-/* Deletes what is not pinned, when something is: then the day stays. */
+/* If the partition has rows of pinned traces, deletes all its other rows and sets `*out_stays`: the
+ * partition must not be dropped. */
 static enum sf_err spare_pinned(struct work *w, const struct partition *p, bool *out_stays,
                                 struct sf_why *why)
 {

@@ -2,8 +2,8 @@
  *
  * A day is dropped when it is too old for every tenant. Rows of tenants with a shorter age are
  * deleted earlier. The dictionaries of a day (resources, stacks, ...) are dropped when no rows of
- * that day are left that may refer to them. Rows of pinned traces are kept, and with
- * them their day. All steps can be repeated. */
+ * that day are left that may refer to them. Rows of pinned traces are kept, and the
+ * partition and dictionaries of their day with them. All steps can be repeated. */
 #pragma once
 #include "model/retention.h"
 #include "store/clickhouse/pin_set.h"
@@ -21,13 +21,13 @@ struct sf_tenant_ages {
 struct sf_remote_retain {
     struct sf_shard *const *shards;
     uint32_t n_shards;
-    struct sf_shard *shard; /* the one that is being worked on */
+    struct sf_shard *shard; /* the shard that sf_remote_retain_work works on */
     const char *database;
     int64_t now_ns;
-    bool may_ask_pins;      /* false: days that may hold pinned traces wait for another round */
-    bool has_pins;          /* they were asked for, */
-    struct sf_pin_set pins; /* and are these */
-    uint64_t n_spared;      /* rows of pinned traces in days that are too old */
+    bool may_ask_pins; /* false: leave partitions that may hold pinned traces for a later round */
+    bool has_pins;     /* `pins` was read in this round */
+    struct sf_pin_set pins;
+    uint64_t n_spared;             /* rows of pinned traces in partitions that are too old */
     struct sf_remote_ages longest; /* the longest of any tenant */
     const struct sf_tenant_ages *tenants;
     size_t n_tenants;

@@ -309,11 +309,11 @@ static enum sf_err step_4(const char *database,
     return err;
 }
 
-/* What all nodes have in common.
+/* State that all nodes share.
  *
- * shared   a text by kind, tenant and name; the newest version counts. On the first shard
- *          (shared_text.h)
- * pinned   what rows of pinned traces look like, in one round of upkeep (pin_set.h) */
+ * shared   texts by kind, tenant and name; the highest version is the current one. On the first
+ *          shard only (shared_text.h)
+ * pinned   ids, services and times of the spans of pinned traces, for one round (pin_set.h) */
 static const char *const step_5_tables[] = {
     "shared (kind LowCardinality(String), tenant String, name String, version UInt64, mark UInt64, "
     "is_gone UInt8, ends_ns Int64, at DateTime64(3) DEFAULT now64(3), body String) ENGINE = "

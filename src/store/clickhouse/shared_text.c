@@ -51,7 +51,8 @@ enum sf_err sf_shared_text_get(struct sf_shard *first, const char *database,
     return sf_row_binary_check(&r, why);
 }
 
-/* Whose version it is: another node may have been first. */
+/* Reads the mark of the version that was just inserted. It differs from the caller's mark if
+ * another node inserted this version first. */
 static enum sf_err read_mark(struct sf_shard *first, const char *database,
                              const struct sf_shared_text *t, uint64_t *out, struct sf_why *why)
 {

@@ -243,8 +243,8 @@ static enum sf_err make_ready(struct sf_shipper *s, struct target *t, struct sf_
     return err;
 }
 
-/* What other nodes say: what was erased anywhere must not follow out of this node's log, and what
- * is pinned stays here, too. */
+/* Reads erasures and pins of other nodes: erased rows must not be shipped from this node's log, and
+ * this node's retention must keep pinned traces. */
 static enum sf_err shipper_learn(struct sf_shipper *s, struct sf_why *why)
 {
     struct target *t = &s->targets[0];
@@ -523,7 +523,7 @@ static bool shipper_send_batch(struct sf_shipper *s)
             s->config.failed(s->config.confirmed_arg);
         if (!shipper_wait_ns(s, delay_ns))
             return false;
-        (void)shipper_learn(s, NULL); /* what was erased meanwhile is hidden on this node, too */
+        (void)shipper_learn(s, NULL); /* hide rows that were erased meanwhile */
         delay_ns = delay_ns * 2 < MAX_DELAY_NS ? delay_ns * 2 : MAX_DELAY_NS;
     }
     s->is_resumed = false;

@@ -29,7 +29,7 @@ struct sf_upkeep {
     struct sf_shard **shards;
     struct sf_lease lease;
     char said[240];      /* the last error that was logged */
-    uint64_t pins_round; /* before this one, days with pinned traces are left alone */
+    uint64_t pins_round; /* before this round, do not check old partitions for pinned traces */
 
     struct sf_mutex lock; /* guards what follows; a leaf lock */
     struct sf_condvar wake;
@@ -105,7 +105,8 @@ static enum sf_err retain(struct sf_upkeep *u, struct sf_why *why)
         err = sf_remote_retain_work(&r, why);
     }
     sf_heap_free(tenants);
-    if (r.n_spared) /* it is the same the next time: not in every round */
+    if (r.n_spared) /* these rows will be there in the next round, too: check
+                     * again after SLOW_ROUNDS */
         u->pins_round = u->counts.n_rounds + SLOW_ROUNDS;
     sf_mutex_lock(&u->lock);
     u->counts.n_dropped += r.n_dropped;

@@ -25,7 +25,7 @@ struct sf_wal *sf_local_log(struct sf_store *s);
 const uint8_t *sf_local_uuid(const struct sf_store *s); /* 16 bytes */
 /* Borrowed until close. False: the number is not assigned. */
 bool sf_local_tenant_name(struct sf_store *s, uint32_t tenant, sf_str *out);
-/* Is there a pin equal to this one? */
+/* True: the store has a pin with the same trace, end, creation time and note. */
 bool sf_local_is_pinned(struct sf_store *s, const struct sf_pin *pin);
 /* The rules in force, and the current time that retention uses. False: the clock is ahead, and
  * nothing is deleted by age. */

@@ -1,4 +1,4 @@
-/** A line without axes: what rose and fell, and since when. `marks` are places of deploys, 0 to 1; `limit` is a level. */
+/** A small line chart without axes. `marks` are positions of deploys, 0 to 1; `limit` is drawn as a horizontal line. */
 export function Sparkline(props: { values: readonly (number | null)[]; color: string; width: number; height: number; marks?: readonly number[]; limit?: number }) {
   const { values, width: w, height: h } = props;
   const { limit } = props;

@@ -1,4 +1,4 @@
-// The source of what a span ran: its hottest functions, each with what its lines cost.
+// Source view of a span: its functions with the highest self time, each with the cost of its lines.
 
 import { useMemo } from "preact/hooks";
 import { get } from "../api/client";
@@ -14,7 +14,7 @@ import { useUrl } from "../state/use_url";
 
 const MOST = 12;
 
-/** Functions with lines, by what they cost by themselves. */
+/** Functions that have line numbers, by descending self time. */
 export function sourceFunctions(t: Tree): { name: string; self: number }[] {
   const by = new Map<string, number>();
   for (let i = 1; i < t.n; i++) {

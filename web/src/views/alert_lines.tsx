@@ -10,7 +10,7 @@ import { plain } from "../trace/rows";
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** Of a rule over TraceQL that has a limit */
+/** Members of a TraceQL rule with a limit */
 export interface Limit {
   readonly traceql: string;
   readonly threshold: number;
@@ -20,19 +20,19 @@ export interface Limit {
 const WINDOWS = 24;
 const MAX_DAYS = 14;
 
-/** The series of an alert: each of its labels is one of the alert's, by the name that Prometheus takes. */
+/** Finds the series of an alert: each label of the series, under its Prometheus name, is a label of the alert. */
 export function seriesOf(answer: MetricAnswer | undefined, labels: Labels): MetricSeries | undefined {
   return (answer?.series ?? []).find((s) => s.labels.every((l) => l.key === "__name__" || labels[l.key.replace(/\W/g, "_")] === plain(l.value)));
 }
 
-/** A value for each of the last windows, the current one included; null: there is none. */
+/** One value for each of the last windows, including the current one; null: no value. */
 export function windowValues(series: MetricSeries | undefined, untilMs: number, stepMs: number, n: number): (number | null)[] {
   const by = new Map((series?.samples ?? []).map((p) => [Math.round(Number(p.timestampMs) / stepMs), p.value ?? 0]));
   const last = Math.round(untilMs / stepMs);
   return Array.from({ length: n }, (_, i) => by.get(last - n + 1 + i) ?? null);
 }
 
-/** What the rule measured, window by window, and the limit as a dashed line. */
+/** Chart of the values that the rule measured in the last windows, with the limit as a dashed line. */
 export function AlertLine(props: { limit: Limit; labels: Labels; nowMs: number }) {
   const { traceql, threshold, windowSeconds } = props.limit;
   const step = Math.max(1, Math.round(windowSeconds));
@@ -57,7 +57,7 @@ export interface Fired {
 
 const WEEK_MS = 7 * 86400e3;
 
-/** Parts of the last seven days, 0 to 1. */
+/** Times at which the rule fired, as shares (0 to 1) of the last seven days. */
 export function stripOf(events: readonly Fired[], nowMs: number): { from: number; until: number }[] {
   const place = (ms: number) => Math.min(1, Math.max(0, 1 - (nowMs - ms) / WEEK_MS));
   return events

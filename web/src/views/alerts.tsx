@@ -1,4 +1,4 @@
-// Alerts: what fires, what is pending, rules with their last seven days, what fired, and a menu of silences for each alert.
+// The view of alerts: firing and pending alerts, rules with their last seven days, the history, and for each alert a menu of silences.
 
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, get, send } from "../api/client";
@@ -21,7 +21,7 @@ interface Alert {
   readonly state: string;
   readonly activeAt: string;
   readonly value: string;
-  /** A quantile: read off buckets */
+  /** A quantile, estimated from buckets */
   readonly isEstimate?: boolean;
   readonly silenced?: boolean;
 }
@@ -65,7 +65,7 @@ function when(text: string): string {
   return text.slice(0, 19).replace("T", " ");
 }
 
-/** Silences all alerts with these labels for a while, and keeps what the server said. */
+/** Silences all alerts with these labels for a time; `said` is the message to show. */
 function useSilence(onDone: () => void) {
   const [said, setSaid] = useState("");
   const [error, setError] = useState<ApiError>();
@@ -98,7 +98,7 @@ function limitOf(rule: Rule | undefined): Limit | undefined {
     : undefined;
 }
 
-/** Where the evidence is: the server's own link, else the spans that the rule's query asks for. */
+/** Link to the evidence: the one that the server sent, otherwise a search with the rule's query. */
 function whyOf(a: Alert, rule: Rule | undefined): Readonly<Record<string, string>> | undefined {
   const page = a.annotations["page"] ?? "";
   if (page !== "") return parse(page);
@@ -164,7 +164,7 @@ interface Trial {
   readonly unknown: number;
 }
 
-/** What a rule would have fired in the last day, when somebody asks. */
+/** Evaluates the rule over the last day on request and shows how often it would have fired. */
 function WouldFire(props: { rule: string }) {
   const [isAsked, ask] = useState(false);
   const q = { rule: props.rule };

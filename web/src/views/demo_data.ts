@@ -1,5 +1,5 @@
-// Made-up requests of a small shop, for a store that is empty: half an hour of traces with samples that name their spans.
-// One of ten orders takes an old way to its tax, and the version of the last ten minutes checks its rules for longer.
+// Demo data for an empty store: half an hour of simulated requests of a small shop, as traces and samples tagged with their spans.
+// One in ten orders uses a slow code path to compute the tax, and the version deployed in the last ten minutes spends more time checking rules.
 
 const MS = 1e6;
 const REQUESTS = 120;
@@ -28,10 +28,10 @@ export interface DemoData {
 }
 
 const hex = (n: number, length: number) => n.toString(16).padStart(length, "0");
-/** Nanoseconds since 1970 need more digits than a number has. */
+/** A time in nanoseconds does not fit into a number exactly, therefore the string. */
 const nano = (ms: number) => String(BigInt(Math.round(ms * 1e3)) * 1000n);
 
-/** `seed` tells the ids of one load from those of another. */
+/** `seed` makes the ids of each load different. */
 export function demoData(nowMs: number, seed: number): DemoData {
   const spans: DemoSpan[] = [];
   const stacks: DemoStack[] = [];
@@ -112,7 +112,7 @@ export function demoProfiles(d: DemoData, nowMs: number): Fields {
   };
 }
 
-/** `send` posts JSON; this module is loaded when it is needed, and has nothing of the rest of the page in it. */
+/** `send` posts JSON. This module is loaded on demand and imports nothing of the rest of the page. */
 export async function loadDemo(send: (path: string, body: unknown) => Promise<unknown>): Promise<void> {
   const now = Date.now();
   const made = demoData(now, crypto.getRandomValues(new Uint32Array(1))[0] ?? 1);

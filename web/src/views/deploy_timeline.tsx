@@ -1,4 +1,4 @@
-// Deploys over the range, a lane for each service: a mark that opens before and after, joined where they are too close.
+// Timeline of deploys in the range, with a lane for each service. A mark links to the comparison before and after; marks too close together are merged.
 
 import { timeTicks } from "../charts/axis";
 import { visible } from "../format/safe_text";
@@ -9,17 +9,17 @@ import { Name } from "../parts/name";
 import { ServiceMark } from "../parts/service_mark";
 import type { Range } from "../state/range";
 
-/** Marks closer than this share of the width are one. */
+/** Marks closer than this share of the width are merged. */
 const NEAR = 0.03;
 const LANES = 12;
 
 export interface Join {
-  /** 0 to 1 */
+  /** Position in the range, 0 to 1 */
   readonly at: number;
   readonly of: readonly Deploy[];
 }
 
-/** By time; each mark is where its first deploy is. */
+/** Sorted by time; a merged mark has the position of its first deploy. */
 export function joins(deploys: readonly Deploy[], range: Range): Join[] {
   const out: { at: number; of: Deploy[] }[] = [];
   const length = Math.max(1, range.untilMs - range.fromMs);

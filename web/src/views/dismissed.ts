@@ -1,11 +1,11 @@
-// Findings that a person has put aside, in this browser, and why.
+// Findings dismissed in this browser, with the reason.
 
 import type { Told } from "../overview/use_findings";
 
 const KEY = "spanflame.dismissed";
 const MOST = 200;
 
-/** Why a finding is put aside. */
+/** Reasons to dismiss a finding. */
 export const REASONS = ["Not worth it", "Known, being fixed", "Not true"] as const;
 
 interface Kept {
@@ -13,7 +13,7 @@ interface Kept {
   readonly reason: string;
 }
 
-/** Early versions kept the keys alone. */
+/** Early versions stored the keys without reasons. */
 function keptOf(one: unknown): Kept[] {
   if (typeof one === "string") return [{ key: one, reason: "" }];
   if (typeof one !== "object" || one === null) return [];
@@ -32,12 +32,12 @@ function read(): Kept[] {
 
 const keyOf = (f: Told) => `${f.service}\n${f.kind}\n${f.subject}`;
 
-/** Undefined: it is not put aside. */
+/** Undefined: the finding is not dismissed. */
 export function reasonOf(f: Told): string | undefined {
   return read().find((k) => k.key === keyOf(f))?.reason;
 }
 
-/** `reason` undefined: it is a finding again. */
+/** `reason` undefined: the finding is no longer dismissed. */
 export function dismiss(f: Told, reason: string | undefined): void {
   const rest = read().filter((k) => k.key !== keyOf(f));
   localStorage.setItem(KEY, JSON.stringify(reason === undefined ? rest : [...rest, { key: keyOf(f), reason }].slice(-MOST)));

@@ -7,11 +7,11 @@ import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
 import type { Recipe } from "./recipes";
 
-/** What to do when there is nothing yet: ready to copy, with this server's address. */
+/** First steps for an empty store: commands to copy, with the address of this server. */
 export function FirstUse() {
   const url = useUrl();
   const [isBusy, setBusy] = useState(false);
-  // The first spans to arrive may take this part of the page away: the rest of the demo is sent all the same.
+  // The page may remove this component when the first spans arrive: sending the rest of the demo continues.
   const load = () => {
     setBusy(true);
     const { signal } = new AbortController();
@@ -26,10 +26,10 @@ export function FirstUse() {
   };
   const [recipes, setRecipes] = useState<readonly Recipe[]>([]);
   const [failed, setFailed] = useState("");
-  // Needed once in the life of a store: not a part of what every view loads.
+  // Loaded on demand, since it is used at most once per store.
   useEffect(() => void import("./recipes").then((m) => setRecipes(m.RECIPES)).catch((e: unknown) => setFailed(String(e))), []);
   const recipe = recipes.find((r) => r.name === url["language"]) ?? recipes[0];
-  // OTLP is taken on every address, so the one this page came from works as it is.
+  // The server accepts OTLP on every address, so the address of this page works unchanged.
   const text = recipe?.text(location.origin) ?? "";
   return (
     <div class="first-use">

@@ -19,9 +19,9 @@ enum sf_err sf_pins_add(struct sf_store *s, const struct sf_pin *pin, struct sf_
 enum sf_err sf_pins_remove(struct sf_store *s, uint32_t tenant, sf_trace_id id, struct sf_why *why);
 enum sf_err sf_pins_read(struct sf_store *s, struct sf_query_ctx *q, const struct sf_pin **out,
                          uint32_t *out_n, struct sf_why *why);
-/* Is there a pin equal to this one? */
+/* True: the store has a pin with the same trace, end, creation time and note. */
 bool sf_pins_has(struct sf_local *l, const struct sf_pin *pin);
-/* Does an erasure select the pinned trace? */
+/* True: the erasure selects the pinned trace. */
 bool sf_pins_is_named(const struct sf_pin *p, const struct sf_selector *which);
 /* Removes the pins of traces that an erasure selects. */
 enum sf_err sf_pins_erase(struct sf_local *l, uint32_t tenant, const struct sf_selector *which,
