@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "link/explain_part.h"
+#include "link/trust.h"
 
 void sf_explain_mean_init(struct sf_explain_mean *m, struct sf_arena *req)
 {
@@ -89,8 +90,7 @@ bool sf_explain_mean_give(const struct sf_explain_mean *m, double n, uint32_t mo
         *to = sf_explain_part_named((enum sf_ledger_part)part);
         to->ns = llround(mean);
         to->is_estimate = m->parts[part].is_estimate;
-        double spread = m->parts[part].squares / n - mean * mean;
-        double error = n >= 8 ? 1.96 * sqrt(fmax(0, spread) / (n - 1)) : NAN;
+        double error = sf_trust_mean(m->parts[part].ns, m->parts[part].squares, n);
         to->low_ns = fmax(0, mean - error);
         to->high_ns = mean + error;
         if (!isfinite(error))

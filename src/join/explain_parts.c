@@ -66,7 +66,9 @@ enum sf_err sf_explain_parts_sum(const struct sf_times_sum *sum, const struct sf
                               (double)whole_ns);
         err = explain_parts_add_functions(sum, t, part, most, to, why);
     }
-    sf_explain_parts_fit(list, n, (int64_t)(whole_ns < INT64_MAX ? whole_ns : INT64_MAX));
+    int64_t whole = (int64_t)(whole_ns < INT64_MAX ? whole_ns : INT64_MAX);
+    sf_explain_parts_fit(list, n, whole);
+    sf_explain_parts_bound_unknown(list, n, whole);
     *out = list;
     *out_n = n;
     return err;

@@ -38,11 +38,10 @@ static void explain_set_add(struct mean *m, double v)
     m->squares += v * v;
 }
 
-/* Half of its 95 % interval; none for fewer than eight spans. */
+/* Half of its 95 % interval; none for few spans. */
 static double explain_set_error_of(const struct mean *m, uint32_t n)
 {
-    double mean = m->sum / n, spread = m->squares / n - mean * mean;
-    return n >= 8 ? 1.96 * sqrt(fmax(0, spread) / (n - 1)) : NAN;
+    return sf_trust_mean(m->sum, m->squares, n);
 }
 
 static void bound(double mean, double error, double *low, double *high)

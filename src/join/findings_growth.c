@@ -9,6 +9,7 @@
 #include "flame/batch_tree.h"
 #include "flame/tree_builder.h"
 #include "link/hot_code.h"
+#include "link/trust.h"
 #include "render/units.h"
 
 enum {
@@ -50,13 +51,6 @@ static double independent(const struct sf_prof_point *p, const uint32_t *of, uin
     return n * (1 - alike) / (1 + alike);
 }
 
-/* Half a 95 % interval of Student's t in standard errors, by the expansion of Cornish and Fisher:
- * 3 % too short for 2 degrees of freedom, less than 1 % from 3 on. */
-static double t_95(double df)
-{
-    return 1.95996 + (2.37227 + (2.82249 + (2.55585 / df)) / df) / df;
-}
-
 /* Fits a line by least squares. False: not possible. */
 static bool findings_growth_draw_line(const struct sf_prof_point *p, const uint32_t *of, uint32_t n,
                                       struct line *out)
@@ -80,7 +74,7 @@ static bool findings_growth_draw_line(const struct sf_prof_point *p, const uint3
     }
     if (worth < 4)
         return false;
-    double t = t_95(worth - 2);
+    double t = sf_trust_t(worth - 2);
     *out = (struct line){.per_ns = slope,
                          .error = t * sqrt(squares / (worth - 2) / spread * n / worth),
                          .first = mean + slope * ((double)p[of[0]].time_ns - at),

@@ -81,14 +81,20 @@ static int explain_part_by_size(const void *a, const void *b)
 
 void sf_explain_parts_fit(struct sf_explain_part *parts, uint32_t n, int64_t whole_ns)
 {
-    double low = (double)whole_ns, high = (double)whole_ns;
-    struct sf_explain_part *unknown = NULL;
     int64_t sum = 0;
     if (n == 0)
         return;
     qsort(parts, n, sizeof(*parts), explain_part_by_size);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++)
         sum += parts[i].ns;
+    parts[0].ns += whole_ns - sum; /* rounding */
+}
+
+void sf_explain_parts_bound_unknown(struct sf_explain_part *parts, uint32_t n, int64_t whole_ns)
+{
+    double low = (double)whole_ns, high = (double)whole_ns;
+    struct sf_explain_part *unknown = NULL;
+    for (uint32_t i = 0; i < n; i++) {
         if (parts[i].name == names[SF_PART_UNKNOWN]) {
             unknown = &parts[i];
             continue;
@@ -96,7 +102,6 @@ void sf_explain_parts_fit(struct sf_explain_part *parts, uint32_t n, int64_t who
         low -= parts[i].high_ns;
         high -= parts[i].low_ns;
     }
-    parts[0].ns += whole_ns - sum; /* rounding */
     if (unknown && isfinite(low) && isfinite(high)) {
         unknown->low_ns = fmax(0, fmin(low, (double)unknown->ns));
         unknown->high_ns = fmax(high, (double)unknown->ns);

@@ -14,6 +14,10 @@ void sf_explain_part_bound(struct sf_explain_part *p, double sure_ns, double sam
 /* A function of a part of part_ns, from `worth` samples (0: it was measured). */
 struct sf_explain_function sf_explain_part_function_of(const struct sf_hot_piece *piece,
                                                        double part_ns, double worth);
-/* Sorts parts by size, largest first (differences by their amount), adjusts them to sum up to
- * whole_ns exactly, and derives the interval of unknown time from those of the others. */
+/* Sorts parts by size, largest first (differences by their amount), and adjusts them to sum up to
+ * whole_ns exactly. */
 void sf_explain_parts_fit(struct sf_explain_part *parts, uint32_t n, int64_t whole_ns);
+/* Of one span, whose duration is exact: derives the interval of unknown time from those of the
+ * other parts. (Unknown time of several spans varies between them and has an interval of its own.)
+ */
+void sf_explain_parts_bound_unknown(struct sf_explain_part *parts, uint32_t n, int64_t whole_ns);

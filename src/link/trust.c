@@ -5,6 +5,8 @@
 
 #define Z95 1.959963984540054
 
+enum { FEWEST_VALUES = 8 }; /* of a mean with an interval */
+
 /* For few hits the lower end is Poisson's: half of the 5 % quantile of chi squared with two degrees
  * of freedom per hit; interpolated for fractions, which samples of different value cause. */
 static double least_of_few(double n_hits)
@@ -31,6 +33,19 @@ struct sf_interval sf_trust_share(double n_hits, double n_samples)
     if (outside <= 3)
         in.high = fmax(in.high, 1 - least_of_few(outside) / n_samples);
     return in;
+}
+
+double sf_trust_t(double df)
+{
+    return Z95 + (2.37227 + (2.82249 + (2.55585 + 1.58955 / df) / df) / df) / df;
+}
+
+double sf_trust_mean(double sum, double sum_of_squares, double n)
+{
+    if (n < FEWEST_VALUES)
+        return NAN;
+    double mean = sum / n, spread = fmax(0, sum_of_squares / n - mean * mean);
+    return sf_trust_t(n - 1) * sqrt(spread / (n - 1));
 }
 
 double sf_trust_effective(double sum, double sum_of_squares)

@@ -13,6 +13,14 @@ struct sf_interval {
  * 2001). Coverage is 93 % or more for every share from 5 samples on. Without samples: [0, 1]. */
 struct sf_interval sf_trust_share(double n_hits, double n_samples);
 
+/* Half a 95 % interval of Student's t in standard errors, for `df` degrees of freedom, by the
+ * expansion of Cornish and Fisher: 0.8 % too short for 2 degrees of freedom, 0.2 % for 3, less from
+ * there on. */
+double sf_trust_t(double df);
+/* Half the 95 % interval of the mean of `n` values, from their sum and the sum of their squares.
+ * NAN for fewer than 8 values. */
+double sf_trust_mean(double sum, double sum_of_squares, double n);
+
 /* The effective number of equal samples, for samples of different value: from the sum of values and
  * the sum of their squares. A sample that represents ten because nine came too late is one
  * observation. */

@@ -276,6 +276,18 @@ def test_one_sample_is_no_time_of_a_set_either():
     assert "1 sample running (too few" in " ".join(text.split()) and text.startswith("{ resource.service.name"), text
 
 
+def test_the_interval_of_a_set_of_few_spans_is_students():
+    """Spans of 10 to 80 ms: mean 45 ms, standard error 8.660 ms; t of 7 degrees of freedom is 2.3646, 1.96 would be 2 of 10 too short."""
+    server.send([{"trace_id": os.urandom(16), "span_id": os.urandom(8), "name": "op", "service": "eight", "start": NOW, "end": NOW + i * 10 * MS}
+                 for i in range(1, 9)])
+    query = urllib.parse.quote('{ resource.service.name = "eight" }')
+    wait_for(query)
+    answer = server.json(f"/api/v1/explain?q={query}&from=now-1h")
+    assert answer["duration_ns"] == 45 * MS, answer
+    for figure in (answer, answer["parts"][0]):
+        assert abs(figure["low_ns"] - (45 - 2.3646 * 8.66025) * MS) < 0.01 * MS and abs(figure["high_ns"] - (45 + 2.3646 * 8.66025) * MS) < 0.01 * MS, answer
+
+
 def test_no_number_of_a_span_is_longer_than_it_lasted_on_its_threads():
     """Nine samples of 10 ms on one thread, and two waits of 50 ms on two, in a span of 12 ms; a child of 3 ms with a sample."""
     trace, own, child = os.urandom(16), os.urandom(8), os.urandom(8)

@@ -30,6 +30,8 @@ TEST(explain_part, bounds_what_is_unknown_by_the_others)
     parts[0].low_ns = 50;
     parts[0].high_ns = 75;
     sf_explain_parts_fit(parts, 2, 100);
+    assert_int_equal(parts[1].low_ns, 40); /* of several spans it keeps its own interval */
+    sf_explain_parts_bound_unknown(parts, 2, 100);
     assert_int_equal(parts[1].low_ns, 25);
     assert_int_equal(parts[1].high_ns, 50);
 }

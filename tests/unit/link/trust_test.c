@@ -54,6 +54,29 @@ TEST(trust, holds_for_every_share)
         }
 }
 
+/* The quantiles of Student's t from tables. */
+TEST(trust, widens_an_interval_for_few_degrees_of_freedom)
+{
+    static const struct {
+        double df, t;
+    } table[] = {{2, 4.30265},  {3, 3.18245},  {4, 2.77645},  {5, 2.57058},   {7, 2.36462},
+                 {10, 2.22814}, {20, 2.08596}, {60, 2.00030}, {120, 1.97993}, {1e9, 1.95996}};
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        double t = sf_trust_t(table[i].df);
+        double room = table[i].df < 3 ? 0.008 : table[i].df < 4 ? 0.002 : 0.0005;
+        if (fabs(t - table[i].t) > room * table[i].t)
+            fail_msg("%.0f degrees: %f, not %f", table[i].df, t, table[i].t);
+    }
+}
+
+TEST(trust, gives_the_interval_of_a_mean)
+{
+    /* 1 to 8: mean 4.5, standard deviation 2.4495, standard error 0.8660, 7 degrees of freedom. */
+    assert_near(sf_trust_mean(36, 204, 8), 2.36462 * 0.8660254);
+    assert_near(sf_trust_mean(80, 800, 8), 0); /* all equal */
+    assert_true(isnan(sf_trust_mean(28, 140, 7)));
+}
+
 TEST(trust, counts_what_unequal_samples_are_worth)
 {
     assert_near(sf_trust_effective(10, 10), 10); /* ten of one */
