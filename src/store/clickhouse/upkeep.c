@@ -1,3 +1,6 @@
+/* upkeep.c - the thread that deletes data from ClickHouse: erasures, samples that were judged, data
+ * that is too old, ended shared texts. Every node runs the thread; in each round the one that holds
+ * the lease does the work, step by step, and the others do nothing. All steps can be repeated. */
 #include "store/clickhouse/upkeep.h"
 
 #include <inttypes.h>
@@ -164,26 +167,41 @@ static enum sf_err is_made(struct sf_upkeep *u, bool *out, struct sf_why *why)
     return err;
 }
 
+static enum sf_err tidy_texts(struct sf_upkeep *u, struct sf_why *why)
+{
+    return u->counts.n_rounds % SLOW_ROUNDS == 0
+               ? sf_shared_text_tidy(u->shards[0], u->config.address->database, why)
+               : SF_OK;
+}
+
+static enum sf_err upkeep_take_lease(struct sf_upkeep *u, bool *out, struct sf_why *why)
+{
+    enum sf_err err = sf_lease_ask(&u->lease, u->shards[0], u->config.address->database,
+                                   sf_local_uuid(u->store), out, why);
+    sf_mutex_lock(&u->lock);
+    u->counts.lease_until_ns = u->lease.held_until_ns;
+    if (err || !*out)
+        u->counts.n_erasures = 0; /* the node that has the lease counts them */
+    sf_mutex_unlock(&u->lock);
+    return err;
+}
+
+/* The steps of a round. On slow shards one of them may take longer than the lease lasts, so the
+ * lease is renewed before each step: otherwise the later steps would never run. */
 static enum sf_err upkeep_work(struct sf_upkeep *u, struct sf_why *why)
 {
+    static enum sf_err (*const steps[])(struct sf_upkeep * u, struct sf_why * why) = {
+        erase, clear_judged, retain, tidy_texts};
     bool is_ready = false, is_ours = false;
     enum sf_err err = is_made(u, &is_ready, why);
     if (!err && is_ready)
-        err = sf_lease_ask(&u->lease, u->shards[0], u->config.address->database,
-                           sf_local_uuid(u->store), &is_ours, why);
-    sf_mutex_lock(&u->lock);
-    u->counts.lease_until_ns = u->lease.held_until_ns;
-    if (!is_ours)
-        u->counts.n_erasures = 0; /* the node that has the lease counts them */
-    sf_mutex_unlock(&u->lock);
-    if (!err && is_ours)
-        err = erase(u, why);
-    if (!err && is_ours && sf_lease_is_held(&u->lease))
-        err = clear_judged(u, why);
-    if (!err && is_ours && sf_lease_is_held(&u->lease))
-        err = retain(u, why);
-    if (!err && is_ours && sf_lease_is_held(&u->lease) && u->counts.n_rounds % SLOW_ROUNDS == 0)
-        err = sf_shared_text_tidy(u->shards[0], u->config.address->database, why);
+        err = upkeep_take_lease(u, &is_ours, why);
+    for (size_t i = 0; !err && is_ours && i < sizeof(steps) / sizeof(steps[0]); i++) {
+        if (i && !sf_lease_is_held(&u->lease))
+            err = upkeep_take_lease(u, &is_ours, why);
+        if (!err && is_ours)
+            err = steps[i](u, why);
+    }
     return err;
 }
 
