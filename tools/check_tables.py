@@ -32,7 +32,6 @@ KNOWN = {
     "collect/lib/redact.c": CACHE + ", keyed by collect/lib/secret.h",
     "collect/lib/stack_table.c": "lists per slot, for signal handlers; its keys are addresses of code",
     "src/block/profile/profile_stacks_encode.c": "a granule's ids, at most half full, keyed",
-    "src/block/span/filter_stage.c": "a ring of hashes on their way to a table",
     "src/block/span/granule_count.c": "256 numbers in 1,024 places on the stack, keyed",
     "src/block/span/span_block_reader.c": "a checksum cut to 32 bits",
     "src/decode/jfr/jfr_stack.c": CACHE,

@@ -45,7 +45,9 @@ struct sf_block_tail {
 const char *sf_section_name(uint16_t id);
 
 /* The formats in which blocks are written; these and earlier ones are read. */
-enum { SF_SPAN_BLOCK_FORMAT = 2, SF_PROFILE_BLOCK_FORMAT = 3 };
+enum { SF_SPAN_BLOCK_FORMAT = 3, SF_PROFILE_BLOCK_FORMAT = 3 };
+/* The first format whose granules a merge copies into a block of the current one. */
+enum { SF_SPAN_BLOCK_CARRIED = 2 };
 
 void sf_section_block_header_encode(char kind, const struct sf_span_block_info *info,
                                     uint8_t out[SF_BLOCK_HEADER_LEN]);

@@ -2,6 +2,7 @@
  * needed. A trace is found by the trace filter and then the sorted index of hashes; a span by the
  * filters of groups of granules. `find` functions verify a matching hash by the id itself;
  * `may_have` functions do not. */
+#include "block/format/bloom.h"
 #include "block/format/encoding.h"
 #include "block/format/fuse.h"
 #include "block/span/reader.h"
@@ -33,14 +34,40 @@ enum sf_err sf_filter_probe(const struct sf_span_block_reader *r, uint16_t secti
     return err;
 }
 
+enum sf_err sf_filter_probe_group(const struct sf_span_block_reader *r, uint16_t section,
+                                  const struct sf_filter_group *group, uint64_t hash,
+                                  struct sf_arena scratch, bool *out, struct sf_why *why)
+{
+    uint8_t block[SF_BLOOM_BLOCK_LEN];
+    uint64_t off;
+    enum sf_err err;
+
+    if (group->kind == SF_FILTER_FUSE)
+        return sf_filter_probe(r, section, group->off, group->len, hash, scratch, out, why);
+    if (!sf_bloom_place(group->len, hash, &off))
+        return sf_fail(why, SF_ERR_CORRUPT, "block: section %s: not a filter",
+                       sf_section_name(section));
+    err = sf_span_block_reader_paged(r, section, sf_add_sat_u64(group->off, off), block,
+                                     sizeof(block), scratch, why);
+    *out = !err && sf_bloom_block_has(block, hash);
+    return err;
+}
+
+bool sf_filter_probe_group_has(const struct sf_filter_group *group, sf_bytes filter, uint64_t hash)
+{
+    return group->kind == SF_FILTER_FUSE ? sf_fuse_has(filter, hash) : sf_bloom_has(filter, hash);
+}
+
 /* Records of groups are sorted by granule, with about the same number of granules each: those
  * around the estimated position are read at once, which is one page. */
 enum { AT_ONCE = 128 };
 
 static struct sf_filter_group filter_probe_group_of(const uint8_t *rec)
 {
-    return (struct sf_filter_group){sf_load_u32le(rec), sf_load_u32le(rec + 4),
-                                    sf_load_u64le(rec + 8), sf_load_u64le(rec + 16)};
+    return (struct sf_filter_group){.first = sf_load_u32le(rec),
+                                    .n = sf_load_u32le(rec + 4),
+                                    .off = sf_load_u64le(rec + 8),
+                                    .len = sf_load_u64le(rec + 16)};
 }
 
 /* Copies the record of `granule` and those after it; returns their number, 0: not found. */
@@ -65,11 +92,12 @@ static uint32_t filter_probe_find_groups(const uint8_t *recs, uint32_t n, uint32
     return n_out;
 }
 
-/* Is the answer in the first page, which also has the number of records? */
+/* Is the answer in the first page, which also has the number of records and the kind of filters? */
 static enum sf_err filter_probe_find_first(const struct sf_span_block_reader *r, uint16_t section,
                                            uint32_t granule, struct sf_arena scratch,
                                            struct sf_filter_group *out, uint32_t cap,
-                                           uint32_t *out_n, uint32_t *out_all, struct sf_why *why)
+                                           uint32_t *out_n, uint32_t *out_all, uint32_t *out_kind,
+                                           struct sf_why *why)
 {
     uint8_t page[8 + AT_ONCE * SF_BLOCK_GROUP_REC_LEN];
     uint64_t len = r->sections[section].raw_len;
@@ -82,6 +110,10 @@ static enum sf_err filter_probe_find_first(const struct sf_span_block_reader *r,
         return err;
     n = (uint32_t)((len - 8) / SF_BLOCK_GROUP_REC_LEN);
     *out_all = sf_load_u32le(page);
+    *out_kind = sf_load_u32le(page + 4);
+    if (*out_kind > SF_FILTER_BLOOM)
+        return sf_fail(why, SF_ERR_CORRUPT, "block: section %s: filters of an unknown kind",
+                       sf_section_name(section));
     *out_n = filter_probe_find_groups(page + 8, n < *out_all ? n : *out_all, granule, out, cap);
     return SF_OK;
 }
@@ -92,11 +124,12 @@ enum sf_err sf_filter_probe_groups(const struct sf_span_block_reader *r, uint16_
                                    struct sf_why *why)
 {
     uint8_t recs[AT_ONCE * SF_BLOCK_GROUP_REC_LEN];
-    uint32_t low = 0, high = 0, n_out = 0;
+    uint32_t low = 0, high = 0, n_out = 0, kind = SF_FILTER_FUSE;
     enum sf_err err = SF_OK;
 
     if (r->sections[section].id)
-        err = filter_probe_find_first(r, section, granule, scratch, out, cap, &n_out, &high, why);
+        err = filter_probe_find_first(r, section, granule, scratch, out, cap, &n_out, &high, &kind,
+                                      why);
     while (!err && n_out == 0 && low < high) {
         uint32_t guess = low == 0 ? (uint32_t)((uint64_t)granule * high / r->n_granules)
                                   : low + (high - low) / 2;
@@ -114,6 +147,8 @@ enum sf_err sf_filter_probe_groups(const struct sf_span_block_reader *r, uint16_
     }
     if (n_out == 0) /* the granule has no filter */
         out[n_out++] = (struct sf_filter_group){.first = granule, .n = 1};
+    for (uint32_t i = 0; i < n_out; i++)
+        out[i].kind = kind;
     *out_n = n_out;
     return err;
 }
@@ -347,8 +382,8 @@ enum sf_err sf_filter_probe_find_span(const struct sf_span_block_reader *r, uint
             err = sf_filter_probe_groups(r, SF_SECTION_SFLT, g, scratch, &group, 1, &n, why);
             may_be = true;
             if (!err && group.len)
-                err = sf_filter_probe(r, SF_SECTION_SFLT, group.off, group.len, hash, scratch,
-                                      &may_be, why);
+                err = sf_filter_probe_group(r, SF_SECTION_SFLT, &group, hash, scratch, &may_be,
+                                            why);
         }
         if (!err && may_be)
             err = look_for_span(r, g, id, scratch, out_found, out_trace, why);

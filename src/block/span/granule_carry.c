@@ -57,7 +57,7 @@ bool sf_granule_carry_can(const struct sf_span_block_reader *r, uint32_t granule
 
     if (!r->sections[SF_SECTION_SFLT].id) /* a part in memory: its chunks are not compressed */
         return false;
-    if (r->info.format != SF_SPAN_BLOCK_FORMAT || g->is_continuation || r->info.created_ns <= 0 ||
+    if (r->info.format < SF_SPAN_BLOCK_CARRIED || g->is_continuation || r->info.created_ns <= 0 ||
         g->ts_max_ns >= limit || has_overflow(r))
         return false;
     if (sf_span_block_reader_descs(r, granule, SF_BLOCK_RESOURCE, d) != 1 ||
@@ -451,7 +451,7 @@ static enum sf_err count_list(struct carry *c, struct sf_key_stage *k,
         hashes[i] = sf_hash_str(texts->list[i]);
     err = texts->n > FEW_TEXTS ? count_repeated(c, k, texts, hashes, tmp)
                                : count_few(c, k, texts, tmp);
-    if (!err && filter && !sf_filter_stage_hash_set_add_all(&c->w->attr_set, filter, texts, hashes))
+    if (!err && filter && !sf_filter_stage_add_all(&c->w->attr_hashes, filter, texts, hashes))
         sf_span_block_writer_fail(c->w, SF_ERR_NOMEM);
     return err ? err : c->w->err;
 }
@@ -475,7 +475,7 @@ static enum sf_err count_texts(struct carry *c, struct sf_key_stage *k, uint32_t
         return count_list(c, k, &texts, filter, tmp);
     if (k && !sf_granule_count_texts(c->w, k, &texts, col.code, n))
         return c->w->err;
-    if (filter && !sf_filter_stage_hash_set_add_all(&c->w->attr_set, filter, &texts, NULL))
+    if (filter && !sf_filter_stage_add_all(&c->w->attr_hashes, filter, &texts, NULL))
         sf_span_block_writer_fail(c->w, SF_ERR_NOMEM);
     return c->w->err;
 }

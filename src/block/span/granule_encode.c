@@ -149,7 +149,7 @@ static bool emit_texts(struct sf_span_block_writer *w, uint16_t column, const st
         return emit_bytes(w, column, SF_ENC_CONST, n, is_small, d->bytes.p, d->bytes.len, true);
     }
     if (key_hash && !is_small && w->has_filters &&
-        !sf_filter_stage_hash_set_add_all(&w->attr_set, key_hash, &texts, NULL))
+        !sf_filter_stage_add_all(&w->attr_hashes, key_hash, &texts, NULL))
         return sf_span_block_writer_fail(w, SF_ERR_NOMEM);
     if (d->n > n - n / 4 && !is_small) {
         list.order = d->n == n ? NULL : codes;

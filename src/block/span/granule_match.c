@@ -179,8 +179,7 @@ static enum sf_err ask_filter(struct match_ctx *m, uint64_t probe, bool *out)
     }
     *out = true;
     if (group->len)
-        err = sf_filter_probe(m->r, SF_SECTION_AFLT, group->off, group->len, probe, m->scratch, out,
-                              m->why);
+        err = sf_filter_probe_group(m->r, SF_SECTION_AFLT, group, probe, m->scratch, out, m->why);
     if (err) {
         memo->n_groups = memo->n_asked = 0;
     } else if (memo->n_asked < SF_MATCH_ASKED) {

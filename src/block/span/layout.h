@@ -57,6 +57,9 @@ enum {
     SF_BLOCK_GROUP_REC_LEN = 24,
 };
 
+/* The filters of sections SFLT and AFLT; those of TFLT are always fuse filters. */
+enum sf_filter_kind { SF_FILTER_FUSE = 0, SF_FILTER_BLOOM = 1 };
+
 static inline bool sf_block_type_is_text(uint8_t type)
 {
     enum { /* NONE: attributes without their own column, see KEY */

@@ -176,6 +176,12 @@ bool sf_granule_match_hashes_have(const uint8_t *hashes, uint32_t n, uint64_t ha
 enum sf_err sf_filter_probe(const struct sf_span_block_reader *r, uint16_t section, uint64_t base,
                             uint64_t len, uint64_t hash, struct sf_arena scratch, bool *out,
                             struct sf_why *why);
+/* The same for the filter of a group, which has one. */
+enum sf_err sf_filter_probe_group(const struct sf_span_block_reader *r, uint16_t section,
+                                  const struct sf_filter_group *group, uint64_t hash,
+                                  struct sf_arena scratch, bool *out, struct sf_why *why);
+/* Tests the filter of a group that is completely in memory. */
+bool sf_filter_probe_group_has(const struct sf_filter_group *group, sf_bytes filter, uint64_t hash);
 /* The group of a granule, and following ones that are in the same read, at most `cap` in all;
  * *out_n at least 1. */
 enum sf_err sf_filter_probe_groups(const struct sf_span_block_reader *r, uint16_t section,

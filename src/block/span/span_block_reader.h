@@ -89,6 +89,7 @@ enum { SF_MATCH_ASKED = 4, SF_MATCH_GROUPS = 32 };
 struct sf_filter_group { /* granules [first, first + n) share the filter at [off, off + len) */
     uint32_t first, n;
     uint64_t off, len; /* len 0: no filter */
+    uint32_t kind;     /* enum sf_filter_kind of its section */
 };
 struct sf_match_memo {
     struct sf_filter_group groups[SF_MATCH_GROUPS]; /* the current group, and following ones */

@@ -173,36 +173,42 @@ static const char *row_fault(const struct verify *v, uint32_t granule,
     return NULL;
 }
 
-/* The filter of a granule's group; empty if there is none. */
-static sf_bytes load_group(struct verify *v, uint16_t section, uint32_t granule,
-                           struct sf_arena *req, bool *out_is_there)
+struct loaded_filter { /* of a granule's group */
+    struct sf_filter_group group;
+    sf_bytes bytes; /* empty: there is none, or it could not be read */
+};
+
+static bool excludes(const struct loaded_filter *f, uint64_t hash)
+{
+    return f->bytes.p && !sf_filter_probe_group_has(&f->group, f->bytes, hash);
+}
+
+static struct loaded_filter load_group(struct verify *v, uint16_t section, uint32_t granule,
+                                       struct sf_arena *req)
 {
     struct sf_why why = {""};
-    struct sf_filter_group group = {0};
+    struct loaded_filter out = {0};
     uint32_t n;
 
-    *out_is_there = false;
     if (!v->r->sections[section].id ||
-        !went_well(v, sf_filter_probe_groups(v->r, section, granule, *req, &group, 1, &n, &why),
+        !went_well(v, sf_filter_probe_groups(v->r, section, granule, *req, &out.group, 1, &n, &why),
                    &why))
-        return SF_BYTES_NONE;
-    if (group.len == 0) {
+        return out;
+    if (out.group.len == 0)
         span_block_verify_find(v, "section %s: no filter for granule %u", sf_section_name(section),
                                granule);
-        return SF_BYTES_NONE;
-    }
-    *out_is_there = true;
-    return load_paged(v, section, group.off, group.len, req);
+    else
+        out.bytes = load_paged(v, section, out.group.off, out.group.len, req);
+    return out;
 }
 
 static void check_span_filter(struct verify *v, uint32_t granule, const struct sf_span_rows *rows,
                               struct sf_arena tmp)
 {
-    bool is_there;
-    sf_bytes filter = load_group(v, SF_SECTION_SFLT, granule, &tmp, &is_there);
+    struct loaded_filter filter = load_group(v, SF_SECTION_SFLT, granule, &tmp);
 
-    for (uint32_t i = 0; is_there && filter.p && i < rows->n_rows; i++) {
-        if (!sf_fuse_has(filter, sf_block_span_hash(rows->tenant, rows->span_id[i]))) {
+    for (uint32_t i = 0; i < rows->n_rows; i++) {
+        if (excludes(&filter, sf_block_span_hash(rows->tenant, rows->span_id[i]))) {
             span_block_verify_find(v, "section SFLT: a span of granule %u is missing", granule);
             return;
         }
@@ -238,20 +244,21 @@ static void check_traces(struct verify *v, uint32_t granule, const struct sf_spa
 
 /* Checks that searches find every text of a column by its hashes or the filter. */
 static void check_text(struct verify *v, uint32_t granule, uint32_t column, uint64_t key_hash,
-                       sf_bytes filter, sf_str text)
+                       const struct loaded_filter *filter, sf_str text)
 {
     uint32_t n;
     const uint8_t *hashes = sf_granule_match_hashes(v->r, granule, column, &n);
     uint64_t hash = sf_hash_str(text), probe = sf_hash_mix(key_hash, hash);
 
     if (hashes ? !sf_granule_match_hashes_have(hashes, n, hash)
-               : filter.p && !sf_fuse_has(filter, probe ? probe : 1))
+               : excludes(filter, probe ? probe : 1))
         span_block_verify_find(
             v, "granule %u: a value of column %u is not in the hashes or the filter", granule,
             column);
 }
 
-static void check_keys(struct verify *v, uint32_t granule, sf_bytes filter, struct sf_arena tmp)
+static void check_keys(struct verify *v, uint32_t granule, const struct loaded_filter *filter,
+                       struct sf_arena tmp)
 {
     const struct sf_granule_info *g = &v->r->granules[granule];
     struct sf_why why = {""};
@@ -281,14 +288,13 @@ static void check_keys(struct verify *v, uint32_t granule, sf_bytes filter, stru
 static void check_values(struct verify *v, uint32_t granule, const struct sf_span_rows *rows,
                          struct sf_arena tmp)
 {
-    bool is_there;
-    sf_bytes filter = load_group(v, SF_SECTION_AFLT, granule, &tmp, &is_there);
+    struct loaded_filter filter = load_group(v, SF_SECTION_AFLT, granule, &tmp);
     uint64_t key_hash = sf_block_key_hash(rows->tenant, SF_SCOPE_INTRINSIC, SF_VALUE_STR,
                                           SF_STR("name"));
 
     for (uint32_t i = 0; i < rows->name.n_dict; i++)
-        check_text(v, granule, SF_BLOCK_NAME, key_hash, filter, rows->name.dict[i]);
-    check_keys(v, granule, filter, tmp);
+        check_text(v, granule, SF_BLOCK_NAME, key_hash, &filter, rows->name.dict[i]);
+    check_keys(v, granule, &filter, tmp);
 }
 
 static void check_granule(struct verify *v, uint32_t granule)

@@ -111,10 +111,12 @@ enum sf_err sf_span_block_writer_new(const struct sf_span_block_options *options
 
 void sf_span_block_writer_free(struct sf_span_block_writer *w)
 {
-    struct sf_buf *bufs[14];
-
     if (!w)
         return;
+    struct sf_buf *bufs[] = {&w->out,          &w->raw,         &w->nums,        &w->codes,
+                             &w->granules,     &w->descs,       &w->hashes,      &w->runs,
+                             &w->trace_hashes, &w->attr_hashes, &w->span_hashes, &w->attr_groups,
+                             &w->attr_filters, &w->span_groups, &w->span_filters};
     sf_chunk_packer_free(w->packer);
     sf_granule_stage_done(&w->g);
     for (uint32_t i = 0; i < w->n_keys; i++)
@@ -136,14 +138,7 @@ void sf_span_block_writer_free(struct sf_span_block_writer *w)
     sf_dict_done(&w->key_ids);
     sf_dict_done(&w->op_ids);
     sf_dict_done(&w->spare);
-    sf_filter_stage_hash_set_done(&w->attr_set);
-    memcpy(bufs,
-           (struct sf_buf *[14]){&w->out, &w->raw, &w->nums, &w->codes, &w->granules, &w->descs,
-                                 &w->hashes, &w->runs, &w->trace_hashes, &w->span_hashes,
-                                 &w->attr_groups, &w->attr_filters, &w->span_groups,
-                                 &w->span_filters},
-           sizeof(bufs));
-    for (int i = 0; i < 14; i++)
+    for (size_t i = 0; i < sizeof(bufs) / sizeof(*bufs); i++)
         sf_buf_done(bufs[i]);
     sf_heap_free(w);
 }
@@ -161,14 +156,13 @@ size_t sf_span_block_writer_memory(const struct sf_span_block_writer *w)
     sum += (w->resource_cap + w->scope_cap) * sizeof(*w->resource_stages);
     sum += sf_shapes_memory(&w->shapes);
     sum += w->entry_cap * sizeof(*w->entries);
-    sum += w->op_cap * sizeof(*w->ops) + w->attr_set.cap * sizeof(*w->attr_set.hashes) +
-           sf_table_memory(&w->attr_set.at);
+    sum += w->op_cap * sizeof(*w->ops);
     sum += sf_dict_memory(&w->strings) + sf_dict_memory(&w->resources) +
            sf_dict_memory(&w->scopes) + sf_dict_memory(&w->key_ids) + sf_dict_memory(&w->op_ids) +
            sf_dict_memory(&w->spare);
     return sum + w->out.cap + w->raw.cap + w->nums.cap + w->codes.cap + w->granules.cap +
-           w->descs.cap + w->hashes.cap + w->runs.cap + w->trace_hashes.cap + w->span_hashes.cap +
-           w->attr_filters.cap + w->span_filters.cap;
+           w->descs.cap + w->hashes.cap + w->runs.cap + w->trace_hashes.cap + w->attr_hashes.cap +
+           w->span_hashes.cap + w->attr_filters.cap + w->span_filters.cap;
 }
 
 /* ---- tables ---- */

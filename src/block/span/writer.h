@@ -48,12 +48,6 @@ struct sf_resource_stage {
     uint32_t granule; /* last granule that used it, + 1 */
 };
 
-struct sf_hash_set {
-    uint64_t *hashes; /* in order of appearance, so that the file is reproducible */
-    uint32_t n, cap;
-    struct sf_table at;
-};
-
 /* A decoded granule has to fit the memory of one query: it ends before this many bytes, and no new
  * trace begins in one that is nearly full. */
 #define SF_GRANULE_FULL_LEN ((size_t)14 << 20)
@@ -133,9 +127,8 @@ struct sf_span_block_writer {
     uint32_t n_chunks_here, n_hashes_here, n_runs_here;
     struct sf_buf trace_hashes; /* u64 per trace */
     bool has_filters;
-    uint32_t group_rows, group_first; /* of the current filter group */
-    struct sf_hash_set attr_set;
-    struct sf_buf span_hashes;
+    uint32_t group_rows, group_first;       /* of the current filter group */
+    struct sf_buf attr_hashes, span_hashes; /* u64 each, of the current group */
     struct sf_buf attr_groups, attr_filters, span_groups, span_filters;
     uint32_t n_groups;
 };
@@ -240,9 +233,8 @@ void sf_table_encode_granules(const struct sf_span_block_writer *w, struct sf_bu
 /* filter_stage.c: filters of groups of granules */
 /* Adds the hashes of all texts (`hashes`, or NULL: not known yet), each mixed into that of the key.
  */
-bool sf_filter_stage_hash_set_add_all(struct sf_hash_set *s, uint64_t key_hash,
-                                      const struct sf_text_list *texts, const uint64_t *hashes);
-void sf_filter_stage_hash_set_done(struct sf_hash_set *s);
+bool sf_filter_stage_add_all(struct sf_buf *b, uint64_t key_hash, const struct sf_text_list *texts,
+                             const uint64_t *hashes);
 bool sf_filter_stage_close_group(struct sf_span_block_writer *w);
 void sf_filter_stage_encode_groups(const struct sf_buf *groups, const struct sf_buf *filters,
                                    uint32_t n_groups, struct sf_buf *out);

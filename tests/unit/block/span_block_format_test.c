@@ -18,12 +18,12 @@ static void keep(const char *folder, const char *name, struct sf_buf bytes)
 /* Run with SPANFLAME_GOLDEN=1 when a new format number needs its file; never over an old one. */
 static void make_golden_files(void)
 {
-    keep("golden", "span_block_1.sfs", golden_block(true));
+    keep("golden", "span_block_3.sfs", golden_block(true));
     keep("corpus/span_block", "golden-block.sfs", golden_block(true));
     keep("corpus/span_block", "plain-block.sfs", golden_block(false));
 }
 
-TEST(span_block_format, of_format_1_reads_as_it_was_written)
+static void reads_as_written(uint16_t format)
 {
     struct sf_buf golden = {0}, fresh = golden_block(true);
     struct sf_span_block_reader *r, *now;
@@ -36,9 +36,8 @@ TEST(span_block_format, of_format_1_reads_as_it_was_written)
     uint64_t n_faults = 1;
     FILE *f;
 
-    snprintf(path, sizeof(path), "%s/tests/golden/span_block_1.sfs", source ? source : ".");
-    if (getenv("SPANFLAME_GOLDEN"))
-        make_golden_files();
+    snprintf(path, sizeof(path), "%s/tests/golden/span_block_%u.sfs", source ? source : ".",
+             format);
     f = fopen(path, "rb");
     assert_non_null(f);
     assert_non_null(sf_buf_take(&golden, 65536));
@@ -47,6 +46,7 @@ TEST(span_block_format, of_format_1_reads_as_it_was_written)
     golden.len = n;
     assert_ok(sf_span_block_reader_open_memory(&golden, SF_TABLES_ALL, &r, &why));
     assert_ok(sf_span_block_reader_open_memory(&fresh, SF_TABLES_ALL, &now, &why));
+    assert_int_equal(sf_span_block_reader_info(r)->format, format);
     assert_int_equal(sf_span_block_reader_info(r)->block_id, 0x1122334455667788);
     assert_int_equal(sf_span_block_reader_info(r)->n_rows, 20);
     assert_int_equal(sf_span_block_reader_info(r)->n_traces, 4);
@@ -69,16 +69,24 @@ TEST(span_block_format, of_format_1_reads_as_it_was_written)
     sf_arena_done(&a);
 }
 
+TEST(span_block_format, of_every_format_reads_as_it_was_written)
+{
+    if (getenv("SPANFLAME_GOLDEN"))
+        make_golden_files();
+    for (uint16_t format = 1; format <= SF_SPAN_BLOCK_FORMAT; format++)
+        reads_as_written(format);
+}
+
 TEST(span_block_format, of_another_format_is_not_guessed_at)
 {
     struct sf_buf bytes = golden_block(true);
     struct sf_span_block_reader *r;
     struct sf_why why;
 
-    sf_store_u16le(bytes.p + 4, 3);
+    sf_store_u16le(bytes.p + 4, 4);
     sf_store_u64le(bytes.p + 120, sf_hash(bytes.p, 120));
     assert_err(sf_span_block_reader_open_memory(&bytes, SF_TABLES_ALL, &r, &why),
                SF_ERR_UNSUPPORTED);
-    assert_non_null(strstr(why.text, "format 3"));
+    assert_non_null(strstr(why.text, "format 4"));
     sf_buf_done(&bytes);
 }

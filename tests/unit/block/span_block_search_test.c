@@ -285,7 +285,7 @@ static struct sf_span_block_reader *write_ids(uint32_t n, struct sf_arena *a)
 
 TEST(span_block_search, finds_the_filter_of_every_granule)
 {
-    static const uint32_t N_GROUPS[] = {1, 2, 100, 128, 129, 1000};
+    static const uint32_t N_GROUPS[] = {1, 2, 100, 128, 129, 50, 1000, 1001};
     for (size_t k = 0; k < sizeof(N_GROUPS) / sizeof(*N_GROUPS); k++) {
         struct sf_arena scratch = make_arena();
         struct sf_buf content = {0}, pages = {0};
@@ -293,7 +293,7 @@ TEST(span_block_search, finds_the_filter_of_every_granule)
         uint32_t n_granules = 0;
         struct sf_why why;
         sf_buf_add_u32le(&content, N_GROUPS[k]);
-        sf_buf_add_u32le(&content, 0);
+        sf_buf_add_u32le(&content, (uint32_t)k % 3); /* the kind; 2 is unknown */
         for (uint32_t i = 0; i < N_GROUPS[k]; i++) { /* many small ones, then large ones */
             uint32_t n = i < N_GROUPS[k] / 2 ? 1 + i % 2 : 4 + i % 3;
             sf_buf_add_u32le(&content, n_granules);
@@ -311,7 +311,11 @@ TEST(span_block_search, finds_the_filter_of_every_granule)
         for (uint32_t g = 0; g < n_granules; g++) {
             struct sf_filter_group groups[5];
             uint32_t n = 0;
-            assert_ok(sf_filter_probe_groups(&r, SF_SECTION_AFLT, g, scratch, groups, 5, &n, &why));
+            enum sf_err err = sf_filter_probe_groups(&r, SF_SECTION_AFLT, g, scratch, groups, 5, &n,
+                                                     &why);
+            assert_err(err, k % 3 == 2 ? SF_ERR_CORRUPT : SF_OK);
+            if (err)
+                continue;
             assert_in_range(n, 1, 5);
             assert_true(g - groups[0].first < groups[0].n);
             for (uint32_t i = 0; i < n; i++) {
@@ -321,6 +325,7 @@ TEST(span_block_search, finds_the_filter_of_every_granule)
                 assert_int_equal(sf_load_u32le(rec), groups[i].first);
                 assert_int_equal(sf_load_u32le(rec + 4), groups[i].n);
                 assert_int_equal(groups[i].len, 7);
+                assert_int_equal(groups[i].kind, k % 3);
             }
         }
         sf_buf_done(&content);
