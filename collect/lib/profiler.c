@@ -8,6 +8,7 @@
 
 #include "base/heap.h"
 #include "collect/lib/own_cost.h"
+#include "collect/lib/runnable.h"
 #include "collect/lib/sample.h"
 #include "collect/lib/turn_pace.h"
 #include "collect/sys/clock.h"
@@ -500,6 +501,7 @@ static int64_t profiler_turn(void)
 {
     int64_t now_ns = sf_clock_mono_ns(), wait_ns = SF_TURN_NS;
     bool is_filling = false;
+    sf_runnable_turn();
     sf_modules_refresh();
     for (int kind = 0; kind < SF_SAMPLES_KINDS; kind++) {
         if (sf_profiler_is_on((enum sf_sample_kind)kind) && p.sources[kind]->turn) {

@@ -14,7 +14,8 @@
 #include "collect/lib/heap_profiler.h"
 #include "collect/sys/tasks.h"
 
-enum { ATTRIBUTES = 9 }; /* field number in Span */
+enum { ATTRIBUTES = 9 };                 /* field number in Span */
+#define LONG_WAIT_NS ((uint64_t)1000000) /* for a CPU: worth a reading of the host */
 
 bool sf_span_cost_words_parse(const char *words, unsigned *items)
 {
@@ -104,12 +105,28 @@ static void read_now(struct sf_span_cost *c, unsigned items)
 void sf_span_cost_begin(struct sf_span_cost *c, unsigned items, uint32_t tid, bool is_root)
 {
     *c = (struct sf_span_cost){.tid = tid, .is_root = is_root};
+    if (items & SF_COST_RUN_QUEUE)
+        c->runnable = sf_runnable_now();
     read_now(c, items);
 }
 
 static void span_cost_write(struct sf_buf *span, sf_str key, uint64_t before, uint64_t after)
 {
     sf_attr_write_int(span, ATTRIBUTES, key, after > before ? (int64_t)(after - before) : 0);
+}
+
+/* The runnable threads of the host in the time of the span, with a reading now, so that there is
+ * one. */
+static void write_run_queue(const struct sf_span_cost *c, const struct sf_span_cost *now,
+                            struct sf_buf *span)
+{
+    span_cost_write(span, SF_STR("thread.run_queue_ns"), c->run_queue_ns, now->run_queue_ns);
+    if (now->run_queue_ns < c->run_queue_ns + LONG_WAIT_NS)
+        return;
+    sf_runnable_read(false);
+    int64_t n = sf_runnable_mean(c->runnable, sf_runnable_now());
+    if (n > 0)
+        sf_attr_write_int(span, ATTRIBUTES, SF_STR("host.runnable_threads"), n);
 }
 
 /* Lists the kinds that are sampled now: "cpu,heap". */
@@ -190,7 +207,7 @@ void sf_span_cost_write(const struct sf_span_cost *c, unsigned items, uint32_t t
     if (items & SF_COST_CPU)
         span_cost_write(span, SF_STR("thread.cpu_time_ns"), c->cpu_ns, now.cpu_ns);
     if (items & SF_COST_RUN_QUEUE)
-        span_cost_write(span, SF_STR("thread.run_queue_ns"), c->run_queue_ns, now.run_queue_ns);
+        write_run_queue(c, &now, span);
     if (items & SF_COST_SWITCHES) {
         span_cost_write(span, SF_STR("thread.switches.voluntary"), c->switches[0], now.switches[0]);
         span_cost_write(span, SF_STR("thread.switches.involuntary"), c->switches[1],

@@ -10,11 +10,13 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "collect/lib/runnable.h"
 #include "collect/lib/sample_kind.h"
 
 enum sf_cost_item {
     SF_COST_CPU = 1,       /* thread.cpu_time_ns */
-    SF_COST_RUN_QUEUE = 2, /* thread.run_queue_ns: runnable but waiting for a CPU */
+    SF_COST_RUN_QUEUE = 2, /* thread.run_queue_ns: runnable but waiting for a CPU; after a wait of a
+                              millisecond also host.runnable_threads */
     SF_COST_SWITCHES = 4,  /* thread.switches.voluntary, .involuntary */
     SF_COST_FAULTS = 8,    /* thread.page_faults.minor, .major */
     SF_COST_PROCESS = 16,  /* on root spans: process.cpu_time_ns, process.memory_bytes,
@@ -34,6 +36,7 @@ struct sf_span_cost {        /* at the start */
     uint64_t alloc_bytes, alloc_objects;
     uint64_t n_samples, sampled_ns;
     uint64_t waited_ns[SF_WAITS];
+    struct sf_runnable runnable; /* readings of the host so far */
 };
 
 /* Parses "cpu,run_queue" into bits; false: an unknown word. */

@@ -188,6 +188,18 @@ int64_t sf_tasks_n(void)
     return n;
 }
 
+/* "0.20 0.18 0.12 3/512 11206": three load averages, runnable threads of all threads, last id */
+uint64_t sf_tasks_host_runnable(void)
+{
+    char text[96];
+    sf_str all = {text, tasks_read_path("/proc/loadavg", text, sizeof(text))}, word = {0};
+    uint64_t n;
+    for (int i = 0; i < 3; i++)
+        if (!sf_str_split_next(&all, ' ', &word))
+            return 0;
+    return sf_str_split_next(&all, '/', &word) && sf_str_to_u64(word, &n) ? n : 0;
+}
+
 /* "pages, pages resident, ..." */
 uint64_t sf_tasks_memory(void)
 {

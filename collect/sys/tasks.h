@@ -1,4 +1,4 @@
-/* tasks.h - reads /proc/self about threads and memory, without the program's malloc. */
+/* tasks.h - reads /proc about threads and memory of the process, without the program's malloc. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +23,7 @@ uint64_t sf_tasks_run_delay(uint32_t tid);
 uint64_t sf_tasks_slices(uint32_t tid);
 /* Whether the thread does not block this signal. True if its state cannot be read. */
 bool sf_tasks_takes_signal(uint32_t tid, int sig);
+/* Runnable threads of the whole host, running or waiting for a CPU; 0: not known. */
+uint64_t sf_tasks_host_runnable(void);
 int64_t sf_tasks_n(void);       /* threads of the process; 0: not known */
 uint64_t sf_tasks_memory(void); /* resident, in bytes; 0: not known */

@@ -98,8 +98,9 @@ static bool span_pool_copy_value(struct sf_span_pool *p, struct sf_value *v)
 /* Is the attribute about thread, process, resource use or profile of the span? */
 static bool is_about_running(sf_str key)
 {
-    return sf_str_starts(key, SF_STR("thread.")) || sf_str_starts(key, SF_STR("profile.")) ||
-           sf_str_starts(key, SF_STR("pyroscope."));
+    return sf_str_starts(key, SF_STR("thread.")) ||
+           sf_str_eq(key, SF_STR("host.runnable_threads")) ||
+           sf_str_starts(key, SF_STR("profile.")) || sf_str_starts(key, SF_STR("pyroscope."));
 }
 
 static uint32_t count_kept(const struct sf_span_pool *p, struct sf_attrs in)

@@ -56,6 +56,7 @@ bool sf_explain_mean_add(struct sf_explain_mean *m, const struct sf_explain_part
             return false;
         m->parts[part].ns += (double)parts[i].ns;
         m->parts[part].squares += (double)parts[i].ns * (double)parts[i].ns;
+        sf_runnable_sum_add(&m->parts[part].runnable, parts[i].runnable, (double)parts[i].ns);
         m->parts[part].is_estimate = m->parts[part].is_estimate || parts[i].is_estimate;
         if (parts[i].n_more_functions > m->parts[part].n_more)
             m->parts[part].n_more = parts[i].n_more_functions;
@@ -90,6 +91,7 @@ bool sf_explain_mean_give(const struct sf_explain_mean *m, double n, uint32_t mo
         *to = sf_explain_part_named((enum sf_ledger_part)part);
         to->ns = llround(mean);
         to->is_estimate = m->parts[part].is_estimate;
+        to->runnable = sf_runnable_sum_mean(&m->parts[part].runnable, m->parts[part].ns);
         double error = sf_trust_mean(m->parts[part].ns, m->parts[part].squares, n);
         to->low_ns = fmax(0, mean - error);
         to->high_ns = mean + error;

@@ -2,6 +2,7 @@
  * name. */
 #pragma once
 #include "base/arena.h"
+#include "join/runnable_sum.h"
 #include "link/ledger.h"
 #include "model/answer/explain.h"
 
@@ -12,6 +13,7 @@ struct sf_explain_mean {
     struct {
         double ns, squares, samples;
         bool is_estimate;
+        struct sf_runnable_sum runnable;
         struct sf_explain_function *functions; /* their values are sums */
         /* Functions kept; functions left out, of the span with most. */
         uint32_t n_functions, n_more;

@@ -62,6 +62,8 @@ enum sf_err sf_explain_parts_sum(const struct sf_times_sum *sum, const struct sf
         to->source = sum->exact >> part & 1 ? "exact" : s->sampled_ns > 0 ? "samples" : to->source;
         to->is_estimate = sum->estimate >> part & 1 || s->estimated_ns > 0.05 * sum->ns[part];
         to->few = explain_parts_is_few(sum, part) ? s->samples : 0;
+        if (part == SF_PART_RUN_QUEUE)
+            to->runnable = sf_runnable_sum_mean(&sum->runnable, sum->ns[part]);
         sf_explain_part_bound(to, s->sure_ns, s->sampled_ns, sf_explain_parts_worth(s),
                               (double)whole_ns);
         err = explain_parts_add_functions(sum, t, part, most, to, why);

@@ -218,6 +218,8 @@ static enum sf_err explain_set_give_parts(struct work *w, struct sf_why *why)
             w->l.b.part_sampled[part] > w->l.b.part_sure[part])
             to->few = w->l.b.part_taken[part];
         bound(mean, explain_set_error_of(&means[part], n), &to->low_ns, &to->high_ns);
+        if (part == SF_PART_RUN_QUEUE)
+            to->runnable = sf_runnable_sum_mean(&w->l.b.runnable, means[part].sum);
         if (part < SF_PART_CHILD)
             err = name_functions(w, &hot, part, to, why);
     }

@@ -296,6 +296,9 @@ enum sf_err sf_explain_times_sum_add(struct sf_times_sum *sum, const struct sf_e
         if (ns == 0 || (!has_children && (part == SF_PART_CHILD || part == SF_PART_REMOTE)))
             continue;
         sum->ns[part] += (double)ns * share;
+        if (part == SF_PART_RUN_QUEUE)
+            sf_runnable_sum_add(&sum->runnable, (double)sf_span_figures_runnable(t->set, span),
+                                (double)ns * share);
         if (seen)
             add_seen(&sum->seen[part], seen, share);
         sum->exact |= (uint16_t)((s->sources[part] == SF_SOURCE_EXACT) << part);

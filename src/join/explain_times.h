@@ -5,6 +5,7 @@
  * (link/critical_path.h), so that the sum is the duration. */
 #pragma once
 #include "join/link_set.h"
+#include "join/runnable_sum.h"
 #include "join/time_samples.h"
 #include "link/hot_code.h"
 #include "link/ledger_costs.h"
@@ -50,6 +51,7 @@ struct sf_times_sum {
     uint16_t exact, estimate;     /* a bit for each part */
     double *nodes[SF_PART_CHILD]; /* by node of the stacks; NULL: none in that part */
     uint32_t n_spans;             /* number of spans in the sum */
+    struct sf_runnable_sum runnable;
 };
 
 uint64_t sf_explain_times_ns(const struct sf_span_times *s, enum sf_ledger_part part);

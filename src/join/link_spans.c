@@ -91,7 +91,7 @@ static bool link_spans_add_name(struct sf_link_spans *l, sf_str name, bool is_co
 
 static struct sf_span_figures unsaid(void)
 {
-    struct sf_span_figures f;
+    struct sf_span_figures f = {.runnable = SF_LEDGER_UNSAID};
     for (size_t i = 0; i < SF_SPAN_FIGURES; i++)
         f.ns[i] = SF_LEDGER_UNSAID;
     return f;

@@ -278,6 +278,8 @@ static enum sf_err set_breakdown_divide(struct work *w, uint32_t i, struct sf_ar
                                        .n_samples = w->times.n,
                                        .child_items = w->child_items};
     sf_ledger_costs_parts(&ledger, &w->out.parts[i]);
+    sf_runnable_sum_add(&w->out.runnable, (double)sf_span_figures_runnable(w->first, span),
+                        w->out.parts[i].ns[SF_PART_RUN_QUEUE]);
     for (int part = 0; part < SF_PARTS; part++)
         if (ledger.sources[part] == SF_SOURCE_ESTIMATE)
             w->out.estimates[i] |= (uint16_t)(1u << part);

@@ -6,6 +6,7 @@
  * it; activity of a process without an id is not read: that time is unknown. */
 #pragma once
 #include "join/link_set.h"
+#include "join/runnable_sum.h"
 #include "link/ledger_costs.h"
 
 enum sf_breakdown_by {                        /* to what a sample's time is assigned */
@@ -32,6 +33,7 @@ struct sf_set_breakdown {
     uint32_t n_items, n_code; /* number of all items; number of functions or nodes */
     /* By span: index of its own name among the children's; SF_NOBODY: none. */
     const uint32_t *span_items;
+    struct sf_runnable_sum runnable;
     double *remote_ns; /* by span: sum of the durations of children in other processes */
     /* By function: its line with the largest cost; NULL: no line has a cost. */
     const struct sf_frame **frames;

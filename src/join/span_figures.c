@@ -31,11 +31,18 @@ static int64_t carried(const struct sf_span *s, const struct figure *f)
     return is_none ? 0 : SF_LEDGER_UNSAID;
 }
 
+static int64_t carried_runnable(const struct sf_span *s)
+{
+    struct sf_value v = sf_attrs_get(s->attrs, SF_STR("host.runnable_threads"));
+    return v.type == SF_VALUE_INT && v.i64 > 0 ? v.i64 : SF_LEDGER_UNSAID;
+}
+
 struct sf_span_figures sf_span_figures_read(const struct sf_span *s)
 {
     struct sf_span_figures out;
     for (size_t i = 0; i < SF_SPAN_FIGURES; i++)
         out.ns[i] = carried(s, &figures[i]);
+    out.runnable = carried_runnable(s);
     return out;
 }
 
@@ -74,4 +81,9 @@ struct sf_ledger_exact sf_span_figures_of(const struct sf_link_set *set, uint32_
             *ns = *ns >= 0 ? sf_add_sat_i64(*ns, own) : own;
     }
     return exact;
+}
+
+int64_t sf_span_figures_runnable(const struct sf_link_set *set, uint32_t span)
+{
+    return set->figures ? set->figures[span].runnable : carried_runnable(&set->spans[span]);
 }

@@ -7,9 +7,12 @@ struct sf_link_set; /* join/link_set.h */
 enum { SF_SPAN_FIGURE_CPU = 0, SF_SPAN_FIGURES = 9 };
 struct sf_span_figures { /* as carried by a span; SF_LEDGER_UNSAID: not carried */
     int64_t ns[SF_SPAN_FIGURES];
+    int64_t runnable; /* mean number of runnable threads of the host; not a time */
 };
 
 struct sf_span_figures sf_span_figures_read(const struct sf_span *s);
 /* For the span without its children on the same thread; SF_LEDGER_UNSAID if it, or such a child,
  * does not carry the figure. `span` is one of the trace's own. */
 struct sf_ledger_exact sf_span_figures_of(const struct sf_link_set *set, uint32_t span);
+/* The runnable threads of its host during the span; SF_LEDGER_UNSAID: not carried. */
+int64_t sf_span_figures_runnable(const struct sf_link_set *set, uint32_t span);

@@ -98,6 +98,19 @@ static void explain_add_children(struct sf_json_writer *w, const struct sf_expla
     sf_json_write_array_end(w);
 }
 
+static void add_reason(struct sf_json_writer *w, const struct sf_explain_part *p)
+{
+    struct sf_buf words = {0};
+    if (p->runnable > 0)
+        sf_explain_sentence_runnable(p, &words);
+    sf_json_write_key_str(w, SF_STR("reason"), p->runnable > 0 ? sf_buf_str(&words) : p->reason);
+    if (p->runnable > 0) {
+        sf_json_write_key(w, SF_STR("runnable_threads"));
+        sf_json_write_f64(w, p->runnable);
+    }
+    sf_buf_done(&words);
+}
+
 static void explain_add_profile(struct sf_json_writer *w, sf_trace_id trace, sf_span_id span,
                                 const struct sf_explain_part *p)
 {
@@ -136,7 +149,7 @@ static void explain_add_parts(struct sf_json_writer *w, const struct sf_explain_
             add_i64(w, "before_ns", p->before_ns);
             add_i64(w, "after_ns", p->after_ns);
         }
-        sf_json_write_key_str(w, SF_STR("reason"), p->reason);
+        add_reason(w, p);
         explain_add_profile(w, trace, span, p);
         explain_add_functions(w, v, p);
         sf_json_write_key_u64(w, SF_STR("more_functions"), p->n_more_functions);
@@ -379,6 +392,10 @@ static void text_part(const struct sf_explain_view *v, const struct sf_explain_p
     if (p->reason.len > 0) {
         sf_buf_add_str(out, SF_STR("  "));
         sf_units_text(out, p->reason, 80);
+    }
+    if (p->runnable > 0) {
+        sf_buf_add_str(out, SF_STR("  "));
+        sf_explain_sentence_runnable(p, out);
     }
     sf_buf_add_str(out, SF_STR("\n"));
     for (uint32_t i = 0; i < p->n_functions && i < LINES; i++)

@@ -87,6 +87,12 @@ static void add_span_name(struct sf_buf *out, const struct sf_explain_span *s, s
     explain_sentence_add_name(out, s->name);
 }
 
+void sf_explain_sentence_runnable(const struct sf_explain_part *p, struct sf_buf *out)
+{
+    long long n = llround(fmax(1, p->runnable));
+    sf_buf_print(out, "host had %lld runnable thread%s", n, n == 1 ? "" : "s");
+}
+
 static void explain_sentence_add_amount(const struct sf_explain_part *p, struct sf_buf *out)
 {
     if (p->few > 0) {
@@ -152,6 +158,11 @@ static void explain_sentence_add_part(const struct sf_explain_part *p, sf_str se
     if (p->few > 0) {
         sf_buf_add_str(out, SF_STR(" (too few to say how long)"));
         return;
+    }
+    if (p->runnable > 0) {
+        sf_buf_add_str(out, SF_STR(" ("));
+        sf_explain_sentence_runnable(p, out);
+        sf_buf_add_str(out, SF_STR(")"));
     }
     if (explain_sentence_is_part(p, "unknown") && p->reason.len > 0) {
         sf_buf_add_str(out, SF_STR(" ("));

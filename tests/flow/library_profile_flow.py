@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+import urllib.parse
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import library_home  # noqa: E402
@@ -192,6 +193,35 @@ def test_exact_cost_on_short_spans_reaches_their_ledger():
     own = outer["thread.cpu_time_ns"] - child["thread.cpu_time_ns"]
     assert parts["cpu"]["source"] == "exact" and parts["cpu"]["ns"] == own, (parts, own)
     assert parts["child"]["ns"] >= child["thread.cpu_time_ns"], parts
+
+
+def test_an_explanation_has_the_runnable_threads_of_the_host():
+    """Four threads that only run share the CPU of two spans, which wait for it: the host had these four and the span's own at least."""
+    said = tell("crowd", "crowded", SPANFLAME_SPAN_COST="run_queue", SPANFLAME_PROFILES="cpu")
+    counts = []
+    for trace, span in map(str.split, said["crowded"]):
+        (attributes,) = attributes_of(trace).values()
+        counts.append(attributes["host.runnable_threads"])
+        assert counts[-1] >= 4 and attributes["thread.run_queue_ns"] >= 20e6, attributes
+        for asked in (f"trace={trace}&span={span}", f"trace={trace}"):
+            answer = SERVER.json(f"/api/v1/explain?{asked}")
+            (part,) = [p for p in answer["parts"] if p["part"] == "run_queue"]
+            assert part.get("runnable_threads") == counts[-1] and part["ns"] == attributes["thread.run_queue_ns"], (answer, attributes)
+            assert all("runnable_threads" not in p for p in answer["parts"] if p != part), answer
+            assert part["reason"] == f"host had {counts[-1]} runnable threads", part
+            assert f"waiting for a CPU ({part['reason']})" in answer["sentence"], answer["sentence"]
+            text = SERVER.get(f"/api/v1/explain?{asked}&format=text").text
+            assert text.count(f"host had {counts[-1]} runnable threads") == 2, text
+    query = urllib.parse.quote('{ resource.service.name = "crowded" }')
+    answer = SERVER.json(f"/api/v1/explain?q={query}&from=now-1h")
+    (part,) = [p for p in answer["parts"] if p["part"] == "run_queue"]
+    assert min(counts) <= part["runnable_threads"] <= max(counts), (answer, counts)
+    assert "waiting for a CPU (host had " in answer["sentence"], answer["sentence"]
+    without = tell("crowd", "uncounted", SPANFLAME_SPAN_COST="cpu", SPANFLAME_PROFILES="wall")
+    trace, span = without["crowded"][0].split()
+    assert "host.runnable_threads" not in attributes_of(trace)["crowded"], trace
+    answer = SERVER.json(f"/api/v1/explain?trace={trace}&span={span}")
+    assert "runnable" not in answer["sentence"] and all("runnable_threads" not in p for p in answer["parts"]), answer
 
 
 def test_waits_too_short_to_be_sampled_are_exact_on_the_span_and_in_its_ledger():

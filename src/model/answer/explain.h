@@ -37,7 +37,9 @@ struct sf_explain_part {
     uint32_t n_functions, n_more_functions;
     const struct sf_explain_span *children; /* the child spans in it; largest first */
     uint32_t n_children, n_more_children;
-    sf_str reason; /* why time is unknown; for locks, the holder, if known */
+    sf_str reason;   /* why time is unknown; for locks, the holder, if known */
+    double runnable; /* waiting for a CPU: mean number of runnable threads of the host in that time;
+                      * 0: unknown */
 };
 
 struct sf_explain_span { /* a child span in a part; of several equal ones the longest */

@@ -1,6 +1,8 @@
 /* Programs that are traced and profiled at once: profiled STORY. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +105,54 @@ static void costs(void)
     burn(0.004);
     sf_span_end(child);
     sf_span_end(s);
+}
+
+/* How long this thread waited for a CPU so far. */
+static unsigned long long delay_ns(void)
+{
+    unsigned long long run, delay = 0;
+    FILE *f = fopen("/proc/thread-self/schedstat", "r");
+    if (!f || fscanf(f, "%llu %llu", &run, &delay) != 2)
+        exit(77);
+    fclose(f);
+    return delay;
+}
+
+static volatile int is_crowded = 1;
+
+static void *crowds(void *arg)
+{
+    while (is_crowded)
+        sink++;
+    return arg;
+}
+
+/* Four threads that only run, on the one CPU of a span; it ends when it has waited for it. */
+static void crowd(void)
+{
+    pthread_t others[4];
+    cpu_set_t one;
+    int cpu = 0;
+    sched_getaffinity(0, sizeof(one), &one);
+    while (!CPU_ISSET(cpu, &one))
+        cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    if (sched_setaffinity(0, sizeof(one), &one))
+        exit(77);
+    for (int i = 0; i < 4; i++)
+        pthread_create(&others[i], NULL, crowds, NULL);
+    for (int i = 0; i < 2; i++) {
+        sf_span s = sf_span_start("crowded");
+        unsigned long long before_ns = delay_ns();
+        say("crowded", s);
+        while (delay_ns() < before_ns + 20000000)
+            burn(0.002);
+        sf_span_end(s);
+    }
+    is_crowded = 0;
+    for (int i = 0; i < 4; i++)
+        pthread_join(others[i], NULL);
 }
 
 /* Forty naps too short to be sampled each, twenty of them in the child; the program's watch says
@@ -384,6 +434,8 @@ int main(int argc, char **argv)
         waits();
     else if (!strcmp(argv[1], "everything"))
         everything();
+    else if (!strcmp(argv[1], "crowd"))
+        crowd();
     else if (!strcmp(argv[1], "costs"))
         costs();
     else if (!strcmp(argv[1], "naps"))
