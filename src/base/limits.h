@@ -294,8 +294,8 @@
 #define SF_LIMIT_FINDINGS_SERVICES \
     32 /* services in one call for the findings of each service; each needs a join */
 #define SF_LIMIT_PARTIAL_LEN                                                                      \
-    (64 * 1024) /* partial result of one granule for a metrics query; longer ones are not cached; \
-                   stops by() over ids */
+    (64 * 1024) /* partial result of a granule or a group of granules for a metrics query; longer \
+                   ones are not cached; stops by() over ids */
 #define SF_LIMIT_PARTIAL_QUESTIONS \
     128 /* queries whose partial results are cached; the oldest are dropped */
 #define SF_LIMIT_METRICS_QUERIES \

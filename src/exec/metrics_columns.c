@@ -1,7 +1,8 @@
 /* metrics_columns.c - computes metrics from columns. Rows are filtered by the compiled filters,
  * then counted in the series of their by() values; equal values share a number, so the series is
  * looked up once per combination. The result of a granule that can no longer change is cached as a
- * partial. If a granule is within one step, its starts are not read; if all its rows count in one
+ * partial; where the store forms groups of granules, the sum of a group is cached instead. If a
+ * granule is within one step, its starts are not read; if all its rows count in one
  * series, no column is read. */
 #include "exec/metrics_columns.h"
 
@@ -9,15 +10,15 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "exec/column_filter.h"
 #include "exec/eval_attr.h"
+#include "exec/metrics_filter.h"
+#include "exec/metrics_part.h"
 #include "exec/metrics_partial.h"
 #include "exec/metrics_tally.h"
 #include "exec/profile_conds.h"
 #include "exec/trace_stream.h"
 
 enum {
-    MAX_FILTERS = 16,
     /* A value without scope depends on span and resource: two dimensions. */
     MAX_DIMS = 2 * SF_METRICS_BY,
     MAX_DENSE = 1 << 16, /* at most this many combinations of values get a number */
@@ -34,10 +35,7 @@ struct dim { /* rows with equal numbers have equal values in this dimension */
 
 struct run {
     struct sf_metrics_count *c;
-    /* A span of a stage must satisfy one of its filters. */
-    struct sf_column_filter *filters[MAX_FILTERS];
-    uint32_t ends[MAX_FILTERS]; /* end of each stage's filters */
-    uint32_t n_filters, n_stages;
+    struct sf_metrics_filter filter;
     struct sf_row_needs by, attr, all; /* all: also what exemplars show */
     struct sf_column_batch batch;
     uint8_t *mask;
@@ -54,26 +52,15 @@ struct run {
     /* Granules that cannot change are counted separately, and their results cached. */
     struct sf_buf question; /* key of the cache; empty: nothing is cached */
     struct sf_buf partial;
-    struct sf_metrics_count part; /* of the current granule */
-    struct sf_metrics_window part_window;
-    struct sf_arena part_room;
-    bool is_outside; /* a row of the granule starts outside the granule's time range */
+    struct sf_metrics_part part; /* the current granule */
+    bool is_outside;             /* a row of the granule starts outside the granule's time range */
+    struct sf_metrics_part group_part;
+    uint64_t group; /* number of the group that is counted in group_part; 0: none */
+    bool is_group_incomplete;
     struct sf_why *why;
 };
 
 /* ---- which queries ---- */
-
-static bool metrics_columns_is_plain(const struct sf_spanset *s)
-{
-    if (s->op == SF_SPANSET_OR)
-        return metrics_columns_is_plain(s->left) && metrics_columns_is_plain(s->right);
-    return s->op == SF_SPANSET_FILTER;
-}
-
-static uint32_t count_filters(const struct sf_spanset *s)
-{
-    return s->op == SF_SPANSET_OR ? count_filters(s->left) + count_filters(s->right) : 1;
-}
 
 static void add_spanset_needs(struct sf_row_needs *n, const struct sf_spanset *s)
 {
@@ -104,41 +91,14 @@ static struct sf_row_needs needs_of(const struct sf_metrics_count *c)
 
 bool sf_metrics_columns_can(const struct sf_metrics_count *c, const struct sf_store *store)
 {
-    const struct sf_pipeline *p = c->query->pipeline;
-    uint32_t n_filters = 0;
-    if (!store->ops->span_columns || c->query->metric.fn == SF_FN_COMPARE)
-        return false;
-    for (uint32_t i = 0; i < p->n_stages; i++) {
-        const struct sf_stage *s = &p->stages[i];
-        if (s->kind == SF_STAGE_SELECT)
-            continue;
-        if (s->kind != SF_STAGE_SPANSET || !metrics_columns_is_plain(s->spanset))
-            return false;
-        n_filters += count_filters(s->spanset);
-    }
-    return n_filters <= MAX_FILTERS && !(needs_of(c).sources & SF_FROM_TREE);
-}
-
-static bool make_filters(struct run *r, const struct sf_spanset *s)
-{
-    if (s->op == SF_SPANSET_OR)
-        return make_filters(r, s->left) && make_filters(r, s->right);
-    r->filters[r->n_filters] = sf_column_filter_new(r->c->eval, s->filter, r->c->q->req);
-    return r->filters[r->n_filters++] != NULL;
+    return store->ops->span_columns && c->query->metric.fn != SF_FN_COMPARE &&
+           sf_metrics_filter_can(c->query->pipeline) && !(needs_of(c).sources & SF_FROM_TREE);
 }
 
 static enum sf_err metrics_columns_prepare(struct run *r)
 {
-    const struct sf_pipeline *p = r->c->query->pipeline;
     const struct sf_metric *m = &r->c->query->metric;
-    bool has_room = true;
-    for (uint32_t i = 0; i < p->n_stages && has_room; i++) {
-        if (p->stages[i].kind != SF_STAGE_SPANSET)
-            continue;
-        has_room = make_filters(r, p->stages[i].spanset);
-        r->ends[r->n_stages++] = r->n_filters;
-    }
-    if (!has_room)
+    if (!sf_metrics_filter_init(&r->filter, r->c->eval, r->c->query->pipeline, r->c->q->req))
         return sf_no_room(r->why, "the query");
     for (uint32_t i = 0; i < m->n_by; i++)
         sf_column_batch_needs_add(&r->by, &m->by[i]);
@@ -149,52 +109,7 @@ static enum sf_err metrics_columns_prepare(struct run *r)
     return SF_OK;
 }
 
-/* ---- rows that count ---- */
-
-/* Clears rows that none of the stage's filters matches. */
-static enum sf_err filter_stage(struct run *r, uint32_t first, uint32_t end)
-{
-    struct sf_span_columns *cols = r->batch.cols;
-    uint32_t n = cols->rows.n_rows;
-    uint8_t *left, *one;
-    enum sf_err err = SF_OK;
-    if (end - first == 1)
-        return sf_column_filter_run(r->filters[first], &r->batch, r->mask, r->why);
-    left = sf_arena_raw(cols->scratch, n, 1);
-    one = sf_arena_raw(cols->scratch, n, 1);
-    if (!left || !one)
-        return sf_no_room(r->why, "the query");
-    memcpy(left, r->mask, n);
-    for (uint32_t i = first; !err && i < end; i++) {
-        memcpy(one, left, n);
-        err = sf_column_filter_run(r->filters[i], &r->batch, one, r->why);
-        for (uint32_t k = 0; k < n; k++)
-            left[k] ^= one[k];
-    }
-    for (uint32_t k = 0; k < n; k++)
-        r->mask[k] ^= left[k];
-    return err;
-}
-
-static enum sf_err filter_rows(struct run *r, bool *out_any)
-{
-    struct sf_span_columns *cols = r->batch.cols;
-    uint32_t n = cols->rows.n_rows;
-    enum sf_err err = SF_OK;
-    r->mask = sf_arena_raw(cols->scratch, n, 1);
-    if (!r->mask)
-        return sf_no_room(r->why, "the query");
-    if (cols->rows.is_in)
-        memcpy(r->mask, cols->rows.is_in, n);
-    else
-        memset(r->mask, 1, n);
-    *out_any = memchr(r->mask, 1, n) != NULL;
-    for (uint32_t i = 0; !err && *out_any && i < r->n_stages; i++) {
-        err = filter_stage(r, i ? r->ends[i - 1] : 0, r->ends[i]);
-        *out_any = memchr(r->mask, 1, n) != NULL;
-    }
-    return err;
-}
+/* ---- steps ---- */
 
 /* The step of a start, which is mostly that of the previous row. */
 static bool metrics_columns_place(struct run *r, uint64_t start_ns)
@@ -404,6 +319,18 @@ static void count_row(struct run *r, uint32_t row)
     s->n++;
 }
 
+/* Counts `n` rows of the series in the step; `s` may be NULL. */
+static void metrics_columns_join(struct run *r, struct sf_table_series *s, uint32_t step,
+                                 uint32_t n)
+{
+    struct sf_metrics_cell *cell = s ? sf_metrics_table_cell(&r->c->table, s, step) : NULL;
+    struct sf_metrics_cell more = {.value = 1, .n = n};
+    if (!cell)
+        return;
+    sf_metrics_count_join(r->c->query->metric.fn, cell, more);
+    s->n += n;
+}
+
 static void add_tally(struct run *r, uint32_t step)
 {
     struct sf_metrics_tally *t = &r->tally;
@@ -411,13 +338,8 @@ static void add_tally(struct run *r, uint32_t step)
         uint32_t number = t->order[i];
         uint8_t bucket = metrics_columns_has_buckets(r) ? (uint8_t)(number % BUCKETS) : 0;
         struct sf_table_series *s = metrics_columns_series_of(r, t->rows[number], bucket);
-        struct sf_metrics_cell *cell = s ? sf_metrics_table_cell(&r->c->table, s, step) : NULL;
-        struct sf_metrics_cell more = {.value = 1, .n = t->counts[number]};
+        metrics_columns_join(r, s, step, t->counts[number]);
         t->counts[number] = 0;
-        if (!cell)
-            continue;
-        sf_metrics_count_join(r->c->query->metric.fn, cell, more);
-        s->n += more.n;
     }
     t->n_order = 0;
 }
@@ -430,7 +352,6 @@ static void tally_steps(struct run *r)
     struct sf_table_series *s = metrics_columns_series_of(r, 0, 0);
     uint32_t end;
     for (uint32_t i = 0; i < rows->n_rows; i = end) {
-        struct sf_metrics_cell more = {.value = 1}, *cell;
         end = i + 1;
         if (!metrics_columns_place(r, rows->start_ns[i])) {
             r->is_outside = true;
@@ -439,13 +360,8 @@ static void tally_steps(struct run *r)
         while (end < rows->n_rows &&
                rows->start_ns[end] - r->step_from - 1 < r->step_to - r->step_from)
             end++;
-        more.n = end - i;
         r->c->n_counted += end - i;
-        cell = s ? sf_metrics_table_cell(&r->c->table, s, r->step) : NULL;
-        if (!cell)
-            continue;
-        sf_metrics_count_join(r->c->query->metric.fn, cell, more);
-        s->n += more.n;
+        metrics_columns_join(r, s, r->step, end - i);
     }
 }
 
@@ -540,7 +456,7 @@ static enum sf_err metrics_columns_count_batch(struct run *r, struct sf_span_col
     bool has_any = false, is_one_step;
     enum sf_err err;
     sf_column_batch_init(&r->batch, cols);
-    err = filter_rows(r, &has_any);
+    err = sf_metrics_filter_rows(&r->filter, &r->batch, &r->mask, &has_any, r->why);
     if (err || !has_any)
         return err;
     is_one_step = find_one_step(r, cols);
@@ -589,7 +505,6 @@ static bool is_plain_count(const struct sf_metrics_count *c)
 static void count_plainly(struct run *r, struct sf_span_columns *cols, bool *out_is_done)
 {
     struct sf_metrics_count *c = r->c;
-    struct sf_metrics_cell more = {.value = 1}, *cell;
     struct sf_table_series *s;
     uint32_t n = cols->rows.n_rows;
     *out_is_done = false;
@@ -607,12 +522,7 @@ static void count_plainly(struct run *r, struct sf_span_columns *cols, bool *out
         return; /* the rows must be examined */
     *out_is_done = true;
     c->n_counted += n;
-    cell = s ? sf_metrics_table_cell(&c->table, s, r->step) : NULL;
-    if (!cell)
-        return;
-    more.n = n;
-    sf_metrics_count_join(c->query->metric.fn, cell, more);
-    s->n += n;
+    metrics_columns_join(r, s, r->step, n);
 }
 
 /* ---- granules by themselves ---- */
@@ -623,19 +533,6 @@ static void turn_to(struct run *r, struct sf_metrics_count *c)
     r->c = c;
     r->tables = 0;
     r->step_from = r->step_to = 0;
-}
-
-static bool begin_part(struct run *r)
-{
-    struct sf_metrics_count *part = &r->part;
-    if (!r->part_room.base && !sf_arena_init(&r->part_room, r->c->q->req->cap / 2))
-        return false;
-    sf_arena_reset(&r->part_room);
-    part->table = (struct sf_metrics_table){.req = &r->part_room};
-    part->n_counted = 0;
-    part->err = SF_OK;
-    return sf_exemplars_init_part(&part->exemplars, &r->c->exemplars, &r->part_window,
-                                  &r->part_room);
 }
 
 static bool may_keep_exemplars(struct sf_metrics_count *c, const struct sf_span_columns *cols)
@@ -651,37 +548,35 @@ static bool may_keep_exemplars(struct sf_metrics_count *c, const struct sf_span_
 /* *out_is_done false: count the granule normally. */
 static enum sf_err count_part(struct run *r, struct sf_span_columns *cols, bool *out_is_done)
 {
-    struct sf_metrics_count *whole = r->c;
+    struct sf_metrics_count *whole = r->c, *part = &r->part.count;
     sf_bytes question = sf_buf_bytes(&r->question), kept;
     enum sf_err err;
     *out_is_done = false;
     if (!question.len || !cols->keep ||
-        !sf_metrics_partial_window(whole->window, cols->min_ns, cols->max_ns, &r->part_window))
+        !sf_metrics_part_begin(&r->part, whole, cols->min_ns, cols->max_ns))
         return SF_OK;
     if (cols->recall(cols, question, &kept)) {
         sf_metrics_partial_add(whole, kept, *cols->scratch);
         *out_is_done = true;
         return SF_OK;
     }
-    if (!begin_part(r))
-        return SF_OK;
     if (!may_keep_exemplars(whole, cols))
-        r->part.exemplars.n_max = 0;
+        part->exemplars.n_max = 0;
     r->is_outside = false;
-    turn_to(r, &r->part);
+    turn_to(r, part);
     err = metrics_columns_count_batch(r, cols);
     turn_to(r, whole);
-    if (err || r->part.err || r->part.table.is_full || r->is_outside)
+    if (err || part->err || part->table.is_full || r->is_outside)
         return err;
     sf_buf_reset(&r->partial);
-    sf_metrics_partial_write(&r->part, &r->partial);
+    sf_metrics_partial_write(part, &r->partial);
     if (!sf_buf_ok(&r->partial))
         return SF_OK;
     sf_metrics_partial_add(whole, sf_buf_bytes(&r->partial), *cols->scratch);
-    if (r->partial.len <= SF_LIMIT_PARTIAL_LEN)
-        cols->keep(cols, question, sf_buf_bytes(&r->partial));
-    else
+    if (r->partial.len > SF_LIMIT_PARTIAL_LEN)
         sf_buf_reset(&r->question); /* the partials of other granules will be too large, too */
+    else if (!r->group)
+        cols->keep(cols, question, sf_buf_bytes(&r->partial));
     *out_is_done = true;
     return SF_OK;
 }
@@ -696,13 +591,78 @@ static enum sf_err metrics_columns_count_granule(struct run *r, struct sf_span_c
     return err || is_done ? err : metrics_columns_count_batch(r, cols);
 }
 
+/* ---- groups of granules ---- */
+
+/* Adds the group to the query's table. `cols`: its last rows, all of which were returned, so that
+ * its result can be cached; NULL: rows are missing. */
+static void metrics_columns_end_group(struct run *r, struct sf_span_columns *cols)
+{
+    struct sf_metrics_count *part = &r->group_part.count;
+    sf_bytes question = sf_buf_bytes(&r->question);
+    if (!r->group)
+        return;
+    r->group = 0;
+    sf_buf_reset(&r->partial);
+    sf_metrics_partial_write(part, &r->partial);
+    if (!sf_buf_ok(&r->partial))
+        r->c->err = SF_ERR_NOMEM;
+    else
+        sf_metrics_partial_add(r->c, sf_buf_bytes(&r->partial), r->group_part.room);
+    if (part->err)
+        r->c->err = part->err;
+    r->c->table.is_full |= part->table.is_full;
+    if (cols && cols->group.keep && question.len && !r->c->err && !r->c->table.is_full &&
+        !r->is_group_incomplete && r->partial.len <= SF_LIMIT_PARTIAL_LEN)
+        cols->group.keep(cols, question, sf_buf_bytes(&r->partial));
+}
+
+/* Counts rows in the part of their group; rows that do not fit its steps in the query's table. */
+static enum sf_err count_in_group(struct run *r, struct sf_span_columns *cols)
+{
+    struct sf_metrics_count *whole = r->c;
+    enum sf_err err = SF_OK;
+    bool is_done = !cols->rows.n_rows;
+    turn_to(r, &r->group_part.count);
+    if (!is_done)
+        count_plainly(r, cols, &is_done);
+    if (!is_done)
+        err = count_part(r, cols, &is_done);
+    turn_to(r, whole);
+    if (err || !is_done)
+        r->is_group_incomplete = true;
+    return err || is_done ? err : metrics_columns_count_batch(r, cols);
+}
+
+static enum sf_err count_columns(struct run *r, struct sf_span_columns *cols)
+{
+    const struct sf_column_group *g = &cols->group;
+    enum sf_err err;
+    if (r->group != g->number)
+        metrics_columns_end_group(r, NULL);
+    if (cols->recalled.len) {
+        sf_metrics_partial_add(r->c, cols->recalled, *cols->scratch);
+        return SF_OK;
+    }
+    if (g->number && !r->group && r->question.len &&
+        sf_metrics_part_begin(&r->group_part, r->c, g->min_ns, g->max_ns)) {
+        r->group = g->number;
+        r->is_group_incomplete = false;
+    }
+    if (!r->group)
+        return cols->rows.n_rows ? metrics_columns_count_granule(r, cols) : SF_OK;
+    err = count_in_group(r, cols);
+    if (!err && g->is_end)
+        metrics_columns_end_group(r, cols);
+    return err;
+}
+
 static enum sf_err metrics_columns_walk(struct run *r, struct sf_column_cursor *cursor)
 {
     struct sf_metrics_count *c = r->c;
     struct sf_span_columns *cols;
     enum sf_err err = SF_OK;
     while (!err && (cols = cursor->next(cursor))) {
-        err = metrics_columns_count_granule(r, cols);
+        err = count_columns(r, cols);
         if (err == SF_ERR_CORRUPT)
             err = SF_OK; /* the store has noted it, and the answer reports it */
         c->n_traces += cols->n_traces;
@@ -712,6 +672,7 @@ static enum sf_err metrics_columns_walk(struct run *r, struct sf_column_cursor *
         if (!err && c->on_trace)
             c->on_trace(c, c->on_trace_arg);
     }
+    metrics_columns_end_group(r, NULL);
     if (!err && cursor->err) {
         err = cursor->err;
         if (r->why)
@@ -747,27 +708,25 @@ enum sf_err sf_metrics_columns_run(struct sf_metrics_count *c, struct sf_store *
     query.columns = sf_column_batch_needs_columns(&r->all);
     for (uint32_t i = 0; i < r->all.n_names; i++)
         keys[query.n_want++] = (struct sf_key){SF_SCOPE_SPAN, r->all.names[i]};
-    err = store->ops->span_columns(store, &query, c->q, &cursor, why);
-    if (err)
-        return err;
-    r->part = (struct sf_metrics_count){.query = c->query,
-                                        .window = &r->part_window,
-                                        .eval = c->eval,
-                                        .q = c->q,
-                                        .scratch = c->scratch,
-                                        .exemplars = c->exemplars};
-    memcpy(r->part.by_keys, c->by_keys, sizeof(c->by_keys));
+    sf_metrics_part_init(&r->part, c);
+    sf_metrics_part_init(&r->group_part, c);
     r->is_plain_count = is_plain_count(c);
     if (!sf_eval_profiles(c->eval)) /* profiles may still change */
         sf_metrics_partial_question(c, &r->question);
     if (!sf_buf_ok(&r->question))
         sf_buf_reset(&r->question);
-    err = metrics_columns_walk(r, cursor);
-    sf_arena_done(&r->part_room);
-    sf_buf_done(&r->part.key);
+    query.question = sf_buf_bytes(&r->question);
+    query.is_group_inside = c->window->is_instant;
+    err = store->ops->span_columns(store, &query, c->q, &cursor, why);
+    if (!err) {
+        err = metrics_columns_walk(r, cursor);
+        c->left_out = sf_trace_stream_left_out_note(cursor->n_left_out, cursor->left_out,
+                                                    c->q->req);
+        cursor->close(cursor);
+    }
+    sf_metrics_part_done(&r->part);
+    sf_metrics_part_done(&r->group_part);
     sf_buf_done(&r->question);
     sf_buf_done(&r->partial);
-    c->left_out = sf_trace_stream_left_out_note(cursor->n_left_out, cursor->left_out, c->q->req);
-    cursor->close(cursor);
     return err;
 }

@@ -9,6 +9,18 @@
 #include "model/select.h"
 #include "model/span_rows.h"
 
+struct sf_span_columns;
+
+/* Rows that are returned one after another and whose results can be cached together: a group takes
+ * much less memory than its granules. */
+struct sf_column_group {
+    uint64_t number;        /* 0: the rows are in no group */
+    int64_t min_ns, max_ns; /* starts of all its rows are within these */
+    bool is_end;            /* these are its last rows, possibly none */
+    /* Set with the last rows if all rows of the group were returned. Stores the group's result. */
+    void (*keep)(struct sf_span_columns *c, sf_bytes question, sf_bytes result);
+};
+
 struct sf_span_columns {
     struct sf_span_rows rows; /* with the columns read so far; n_rows may exceed SF_ROWS_MAX */
     uint64_t tables;          /* equal numbers: the same rows.resources and rows.scopes; never 0 */
@@ -32,6 +44,10 @@ struct sf_span_columns {
      * may be cached. */
     bool (*recall)(struct sf_span_columns *c, sf_bytes question, sf_bytes *out);
     void (*keep)(struct sf_span_columns *c, sf_bytes question, sf_bytes result);
+    /* A stored result of a whole group, returned instead of its rows: rows.n_rows is their number,
+     * and nothing else may be read. Empty: these are rows. */
+    sf_bytes recalled;
+    struct sf_column_group group;
 };
 
 /* Decides which traces can match. `hits` has a byte per trace, 1 where the caller needs a result;

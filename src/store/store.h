@@ -84,6 +84,11 @@ struct sf_span_query {
     /* Decides instead of `conds`, which then only restrict where to search; times are those of
      * traces. May be NULL. Must stay valid until the cursor is closed. */
     const struct sf_span_judge *judge;
+    /* For span_columns: bytes that contain everything the caller's results depend on besides the
+     * rows. The store may then return stored results of groups of rows (struct sf_column_group)
+     * instead of the rows. Empty: only rows. */
+    sf_bytes question;
+    bool is_group_inside; /* a result is useful only if the group is completely in [from, to] */
 };
 
 struct sf_tag_query {

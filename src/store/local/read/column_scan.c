@@ -5,7 +5,11 @@
  * are read, and their ids are noted with the runs that left them out. At the end each of these
  * traces is read once from these runs, without duplicate spans. A run of a distant time may have
  * returned its rows of such a trace before: none of them is a duplicate, since a repeated span has
- * the same time as the first. */
+ * the same time as the first.
+ *
+ * Consecutive granules of a block form groups, for which the caller may store one result. It is
+ * returned instead of the rows, unless a tombstone applies to the block or a trace of it is also
+ * in another run. */
 #include "store/local/read/column_scan.h"
 
 #include <stddef.h>
@@ -23,12 +27,28 @@
 #include "store/local/read/run_filter.h"
 #include "store/local/read/trace_read.h"
 
-enum { SCRATCH_CAP = 256 << 20, MAX_NOTED = 1 << 22 };
+enum {
+    SCRATCH_CAP = 256 << 20,
+    MAX_NOTED = 1 << 22,
+    GROUP_GRANULES = 64,
+    RECALLED_CAP = 16 << 20,    /* bytes of stored results that one query holds */
+    GROUP_KEY = (int)(1u << 31) /* added to the first granule: the key of a group's result */
+};
 
-struct unit { /* a granule to return */
+struct unit { /* a granule to return, or a group of which nothing is to be read */
     int64_t key_ns;
     size_t place; /* of its run in the snapshot */
     uint32_t granule;
+    uint32_t group; /* index of the group, plus one; 0: none */
+    bool is_empty;  /* stands for a group without matching granules */
+};
+
+struct group {
+    int64_t min_ns, max_ns;
+    size_t place;
+    uint32_t first, n_rows, tenant;
+    uint32_t n_units, n_returned;
+    sf_bytes recalled; /* the stored result */
 };
 
 struct noted { /* a trace to read at the end */
@@ -54,7 +74,13 @@ struct cursor {
     struct sf_arena scratch;
     struct unit *units;
     size_t n_units, units_cap, unit;
-    int64_t began_ns; /* monotonic: when the first granule was read */
+    sf_bytes question; /* used while the cursor is opened */
+    bool is_group_inside;
+    struct group *groups;
+    size_t n_groups, groups_cap;
+    struct sf_arena recalled;
+    struct sf_span_columns stored; /* a group without rows: recalled, or empty */
+    int64_t began_ns;              /* monotonic: when the first granule was read */
 
     struct noted *noted;
     uint32_t n_noted, noted_cap, at_noted;
@@ -81,33 +107,140 @@ static enum sf_err column_scan_add_unit(struct cursor *c, struct unit u, struct 
     return SF_OK;
 }
 
+/* Granules [first, end) of one run. */
+struct stretch {
+    const struct sf_span_block_reader *reader;
+    size_t place;
+    uint32_t first, end;
+};
+
+/* Does every row of the tenant in this run count where it is stored, and does the run never change?
+ */
+static bool has_groups(const struct cursor *c, size_t place, uint32_t tenant)
+{
+    const struct sf_run *run = c->snapshot->runs[place];
+    return c->question.len && !sf_run_is_part(run) && !(c->parted.bits && c->parted.bits[place]) &&
+           !sf_tombstones_touch(c->snapshot->tombstones, run->row.id, tenant, run->row.ts_min_ns,
+                                run->row.ts_max_ns);
+}
+
+/* False: results of these granules cannot be stored together. */
+static bool make_group(const struct cursor *c, const struct stretch *s, struct group *out)
+{
+    uint32_t n = sf_span_block_reader_granules(s->reader);
+    *out = (struct group){.min_ns = INT64_MAX, .place = s->place, .first = s->first};
+    out->tenant = sf_span_block_reader_granule(s->reader, s->first)->tenant;
+    if (!has_groups(c, s->place, out->tenant))
+        return false;
+    for (uint32_t g = s->first; g < s->end; g++) {
+        const struct sf_granule_info *info = sf_span_block_reader_granule(s->reader, g);
+        if (info->tenant != out->tenant || info->is_continuation)
+            return false;
+        out->n_rows += info->n_rows;
+        out->min_ns = info->ts_min_ns < out->min_ns ? info->ts_min_ns : out->min_ns;
+        out->max_ns = info->ts_max_ns > out->max_ns ? info->ts_max_ns : out->max_ns;
+    }
+    if (s->end < n && sf_span_block_reader_granule(s->reader, s->end)->is_continuation)
+        return false;
+    if (c->is_group_inside && (out->min_ns < c->filter.from_ns || out->max_ns > c->filter.to_ns))
+        return false;
+    return sf_granules_query_has_tenant(c->q, out->tenant) &&
+           sf_run_filter_overlaps(&c->filter, out->min_ns, out->max_ns);
+}
+
+static struct sf_partial_key group_key(const struct cursor *c, const struct group *g,
+                                       sf_bytes question)
+{
+    return (struct sf_partial_key){.tenant = g->tenant,
+                                   .block = c->snapshot->runs[g->place]->row.id,
+                                   .granule = g->first | (uint32_t)GROUP_KEY,
+                                   .question = question};
+}
+
+/* Adds units for the granules that have to be read. `*out_is_all`: none was left out because of its
+ * time or tenant. */
+static enum sf_err add_granules(struct cursor *c, const struct stretch *s,
+                                struct sf_match_memo *memo, bool *out_is_all, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    *out_is_all = true;
+    for (uint32_t g = s->first; !err && g < s->end; g++) {
+        const struct sf_granule_info *info = sf_span_block_reader_granule(s->reader, g);
+        bool may = false;
+        if (sf_granules_query_has_tenant(c->q, info->tenant) &&
+            sf_run_filter_overlaps(&c->filter, info->ts_min_ns, info->ts_max_ns))
+            err = sf_run_filter_may_match(&c->filter, s->reader, g, memo, c->scratch, &may, why);
+        else
+            *out_is_all = false;
+        if (!err && may)
+            err = column_scan_add_unit(
+                c, (struct unit){.key_ns = info->ts_max_ns, .place = s->place, .granule = g}, why);
+        else
+            c->q->stats.n_skipped++;
+    }
+    return err;
+}
+
+/* Makes the units from `from` on those of a group; without any, adds one that stands for it. */
+static enum sf_err add_group(struct cursor *c, struct group *g, size_t from, struct sf_why *why)
+{
+    struct unit u = {.place = g->place, .granule = g->first, .is_empty = true};
+    enum sf_err err = SF_OK;
+    if (!sf_list_room(&c->groups, c->n_groups, &c->groups_cap, 16))
+        return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a list of granules");
+    if (from == c->n_units)
+        err = column_scan_add_unit(c, u, why);
+    if (err)
+        return err;
+    g->n_units = sf_u32(c->n_units - from);
+    c->groups[c->n_groups++] = *g;
+    for (; from < c->n_units; from++) {
+        c->units[from].group = sf_u32(c->n_groups);
+        c->units[from].key_ns = g->max_ns;
+    }
+    return SF_OK;
+}
+
+static enum sf_err add_stretch(struct cursor *c, const struct stretch *s,
+                               struct sf_match_memo *memo, struct sf_why *why)
+{
+    struct group group;
+    size_t from = c->n_units;
+    bool is_all, is_group = make_group(c, s, &group);
+    enum sf_err err;
+    if (is_group) {
+        struct sf_partial_key key = group_key(c, &group, c->question);
+        if (sf_partials_get(&c->l->partials, &key, &c->recalled, &group.recalled))
+            return add_group(c, &group, from, why);
+    }
+    err = add_granules(c, s, memo, &is_all, why);
+    return !err && is_group && is_all ? add_group(c, &group, from, why) : err;
+}
+
 static enum sf_err column_scan_add_run(void *arg, size_t place, bool *out_is_done,
                                        struct sf_why *why)
 {
     struct cursor *c = arg;
     struct sf_run *run = c->snapshot->runs[place];
-    const struct sf_span_block_reader *reader;
+    struct stretch s = {.place = place};
     struct sf_match_memo memo = {0};
-    enum sf_err err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
+    enum sf_err err = sf_run_enter(run, SF_TABLES_ROWS, &s.reader, why);
+    uint32_t n;
     if (err)
         return err;
     *out_is_done = false;
     c->q->stats.n_blocks++;
-    for (uint32_t g = 0; !err && g < sf_span_block_reader_granules(reader); g++) {
-        const struct sf_granule_info *info = sf_span_block_reader_granule(reader, g);
-        bool may = false;
-        if (sf_granules_query_has_tenant(c->q, info->tenant) &&
-            sf_run_filter_overlaps(&c->filter, info->ts_min_ns, info->ts_max_ns))
-            err = sf_run_filter_may_match(&c->filter, reader, g, &memo, c->scratch, &may, why);
-        if (!err && may)
-            err = column_scan_add_unit(c, (struct unit){info->ts_max_ns, place, g}, why);
-        else
-            c->q->stats.n_skipped++;
+    n = sf_span_block_reader_granules(s.reader);
+    while (!err && s.end < n) {
+        s.first = s.end;
+        s.end = n - s.first > GROUP_GRANULES ? s.first + GROUP_GRANULES : n;
+        err = add_stretch(c, &s, &memo, why);
     }
     sf_run_leave(run);
     return err;
 }
 
+/* Units of a group have the same time, so that they are returned one after another. */
 static int column_scan_newest_first(const void *a, const void *b)
 {
     const struct unit *x = a, *y = b;
@@ -115,6 +248,8 @@ static int column_scan_newest_first(const void *a, const void *b)
         return x->key_ns > y->key_ns ? -1 : 1;
     if (x->place != y->place)
         return x->place > y->place ? -1 : 1;
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
     return (x->granule > y->granule) - (x->granule < y->granule);
 }
 
@@ -321,6 +456,47 @@ static void offer_to_keep(struct cursor *c)
     rows->has_strays = sf_granule_view_has_strays(&c->show.view);
 }
 
+static void keep_group(struct sf_span_columns *s, sf_bytes question, sf_bytes result)
+{
+    const struct cursor *c = s->recall
+                                 ? (struct cursor *)((char *)s - offsetof(struct cursor, show.base))
+                                 : (struct cursor *)((char *)s - offsetof(struct cursor, stored));
+    struct sf_partial_key key = group_key(c, &c->groups[s->group.number - 1], question);
+    sf_partials_put(&c->l->partials, &key, result);
+}
+
+/* ---- groups ---- */
+
+/* Describes the group of unit `u` in `s`, which shows that unit. */
+static void show_group(struct cursor *c, const struct unit *u, struct sf_span_columns *s)
+{
+    struct group *g = u->group ? &c->groups[u->group - 1] : NULL;
+    bool is_end;
+    if (!g)
+        return;
+    is_end = c->unit == c->n_units || c->units[c->unit].group != u->group;
+    g->n_returned++;
+    s->group = (struct sf_column_group){
+        .number = u->group, .min_ns = g->min_ns, .max_ns = g->max_ns, .is_end = is_end};
+    if (is_end && g->n_returned == g->n_units)
+        s->group.keep = keep_group;
+}
+
+/* A group of which nothing has to be read. */
+static struct sf_span_columns *next_stored(struct cursor *c)
+{
+    const struct unit *u = &c->units[c->unit++];
+    const struct group *g = &c->groups[u->group - 1];
+    c->scratch.at = 0;
+    c->stored = (struct sf_span_columns){
+        .tables = ++c->n_shown * 2 + 1, .scratch = &c->scratch, .recalled = g->recalled};
+    if (g->recalled.len)
+        c->stored.rows.n_rows = g->n_rows;
+    else
+        show_group(c, u, &c->stored);
+    return &c->stored;
+}
+
 /* ---- the cursor ---- */
 
 static enum sf_err next_granule(struct cursor *c, struct sf_why *why)
@@ -337,8 +513,11 @@ static enum sf_err next_granule(struct cursor *c, struct sf_why *why)
     has_hidden = c->show.base.rows.is_in != NULL;
     if (!err)
         err = column_scan_set_aside(c, why);
-    if (!err && !has_hidden)
+    if (!err && !has_hidden) {
         offer_to_keep(c);
+        if (!c->variant)
+            show_group(c, u, &c->show.base);
+    }
     return err;
 }
 
@@ -353,6 +532,8 @@ static struct sf_span_columns *column_scan_cursor_next(struct sf_column_cursor *
             c->unit++;
             continue;
         }
+        if (c->units[c->unit].is_empty)
+            return next_stored(c);
         c->base.err = next_granule(c, &c->base.why);
         if (!c->base.err)
             return &c->show.base;
@@ -374,7 +555,9 @@ static void column_scan_cursor_close(struct sf_column_cursor *base)
     sf_trace_read_done(&c->read);
     sf_parted_done(&c->parted);
     sf_arena_done(&c->scratch);
+    sf_arena_done(&c->recalled);
     sf_heap_free(c->units);
+    sf_heap_free(c->groups);
     sf_heap_free(c->noted);
     sf_heap_free(c->left_out);
     sf_table_done(&c->noted_at);
@@ -388,7 +571,8 @@ static enum sf_err open_cursor(struct cursor *c, const struct sf_span_query *que
     uint32_t columns = query->columns | SF_COL_TIMES | SF_COL_IDS;
     enum sf_err err;
     c->keys = sf_heap_new_n(query->n_want + 1, sizeof(*c->keys));
-    if (!c->keys || !sf_arena_init(&c->scratch, SCRATCH_CAP))
+    if (!c->keys || !sf_arena_init(&c->scratch, SCRATCH_CAP) ||
+        !sf_arena_init(&c->recalled, RECALLED_CAP))
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory for a cursor");
     if (query->n_want)
         memcpy(c->keys, query->want_keys, query->n_want * sizeof(*c->keys));
@@ -408,6 +592,8 @@ static enum sf_err open_cursor(struct cursor *c, const struct sf_span_query *que
                                        .conds = query->conds,
                                        .n_conds = query->n_conds,
                                        .is_all = query->is_all};
+    c->question = query->question;
+    c->is_group_inside = query->is_group_inside;
     if (!err)
         err = sf_run_filter_each(&c->filter, c->snapshot, false, column_scan_add_run, c, why);
     if (!err && c->n_units)
