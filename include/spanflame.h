@@ -79,6 +79,8 @@ typedef struct sf_counters {
     uint64_t profiling_paused_ms;
     uint64_t cpu_rate_hz;      /* current CPU samples per second; 0: none */
     uint64_t profiling_cpu_ns; /* CPU time used by profiling, as measured */
+    uint64_t heap_samples;     /* the part of samples_taken that allocations are */
+    uint64_t heap_mean_bytes;  /* current mean of the bytes between two of them; 0: none */
 } sf_counters;
 SF_API void sf_counters_read(sf_counters *out);
 

@@ -4,6 +4,7 @@
 
 #include "base/time_unit.h"
 #include "collect/lib/cpu_profiler.h"
+#include "collect/lib/heap_profiler.h"
 #include "collect/lib/load_rule.h"
 #include "collect/lib/own_cost.h"
 #include "collect/lib/profiler.h"
@@ -25,7 +26,7 @@ static struct {
     struct sf_governor_wish wish;
     struct sf_load load;
     struct sf_load_reading last; /* time_ns 0: none yet */
-    uint64_t last_own_ns;
+    uint64_t last_own_ns, last_heap_ns;
     int64_t next_ns;
     uint64_t base_hz; /* sum of CPU and wall rates before they are lowered because of load */
 } g;
@@ -40,12 +41,14 @@ static uint32_t governor_share_of(double part, double whole)
 
 /* Differences between two readings. */
 static struct sf_load_seen governor_compare(const struct sf_load_reading *a,
-                                            const struct sf_load_reading *b, uint64_t own_ns)
+                                            const struct sf_load_reading *b, uint64_t own_ns,
+                                            uint64_t heap_ns)
 {
     struct sf_load_seen seen = {.memory_len = b->memory_len,
                                 .length_ns = (uint64_t)(b->time_ns - a->time_ns),
                                 .process_ns = b->process_ns - a->process_ns,
-                                .own_ns = own_ns};
+                                .own_ns = own_ns,
+                                .heap_ns = heap_ns};
     if (a->has_host && b->has_host)
         seen.host = governor_share_of((double)b->host_busy - (double)a->host_busy,
                                       (double)b->host_all - (double)a->host_all);
@@ -61,27 +64,31 @@ uint32_t sf_governor_budget(void)
     return g.wish.has_budget ? g.wish.budget_per_10000 : g.block.adaptive_budget_per_10000;
 }
 
-/* Compares the cost that depends on the rate with nine tenths of the budget: reading symbols does
- * not depend on it and may use what samples leave of the budget, and a tenth of it in any case. */
+/* Compares the cost that depends on the rate with four fifths of the budget. Reading symbols does
+ * not depend on it and may use what samples leave of the budget, and a tenth of it in any case. The
+ * other tenth is a margin: the price of a sample is an estimate. */
 static void governor_measure(int64_t now_ns)
 {
     struct sf_load_reading now;
     struct sf_load_seen seen;
-    uint64_t own_ns;
+    uint64_t own_ns, heap_ns;
     if (now_ns < g.next_ns)
         return;
+    heap_ns = sf_own_cost_heap_ns();
     own_ns = sf_own_cost_ns() - sf_own_cost_symbols_ns();
     g.next_ns = now_ns + g.block.adaptive_interval_ns;
     sf_load_read(&now);
     if (g.last.time_ns) {
         struct sf_profiling rules = g.block;
-        rules.adaptive_budget_per_10000 = sf_governor_budget() - sf_governor_budget() / 10;
+        rules.adaptive_budget_per_10000 = sf_governor_budget() - sf_governor_budget() / 5;
         /* A thread that is ending is briefly counted twice. */
-        seen = governor_compare(&g.last, &now, own_ns > g.last_own_ns ? own_ns - g.last_own_ns : 0);
+        seen = governor_compare(&g.last, &now, own_ns > g.last_own_ns ? own_ns - g.last_own_ns : 0,
+                                heap_ns - g.last_heap_ns);
         sf_load_rule_step(&g.load, &rules, &seen);
     }
     g.last = now;
     g.last_own_ns = own_ns;
+    g.last_heap_ns = heap_ns;
 }
 
 /* The server's current settings; an expired rate is ignored. */
@@ -113,6 +120,16 @@ static uint64_t period_of(uint64_t hz, double share)
 static bool governor_is_ours(void)
 {
     return g.is_for_file || sf_profiler_on_for(SF_FOR_SERVER);
+}
+
+/* A heap profile that only the program itself requested, for a file, keeps its mean. */
+static void pace_heap(uint64_t periods[SF_SAMPLES_KINDS])
+{
+    double share = sf_load_rule_heap_share(&g.load);
+    if (!g.is_for_file && !(sf_profiler_on_for(SF_FOR_SERVER) & SF_HEAP_KINDS))
+        return;
+    periods[SF_SAMPLES_ALLOC] = periods[SF_SAMPLES_INUSE] =
+        (uint64_t)((double)g.block.memory_rate / share + 0.5);
 }
 
 /* Slow requests must be noticed soon, and the load is measured once per interval. Changed settings
@@ -151,6 +168,7 @@ static void govern(int64_t now_ns)
     sf_profiler_spread(governor_spread_of());
     periods[SF_SAMPLES_CPU] = period_of(cpu_hz, share);
     periods[SF_SAMPLES_WALL] = period_of(wall_hz, share);
+    pace_heap(periods);
     sf_profiler_pace(periods);
     if (sf_selection_escalates() && cpu_hz < g.block.adaptive_max_rate)
         sf_cpu_profiler_hasten(slow, n_slow, period_of(g.block.adaptive_max_rate, share));

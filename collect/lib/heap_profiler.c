@@ -16,10 +16,11 @@ enum { LOOK_AGAIN = 64 * 1024 };
 static struct {
     unsigned n_users;                       /* used by the collecting thread: alloc and in use */
     atomic_uint generation;                 /* incremented with every start; 0: never started */
-    atomic_uint_fast64_t mean;              /* 0: off */
+    atomic_uint_fast64_t mean;              /* for gaps drawn from now on; 0: off */
     _Atomic(struct sf_live_objects *) live; /* allocated once, never freed: objects may be freed
                                              * late */
     _Atomic(struct sf_stack_table *) stacks;
+    atomic_uint_fast64_t n_samples;
     atomic_uint_fast64_t unaligned; /* sampled objects at addresses that free does not recognise */
     /* What the objects in `live` represent: bytes, and thousandths of objects. */
     atomic_int_fast64_t inuse_bytes, inuse_milli;
@@ -31,6 +32,15 @@ _Static_assert(sizeof(struct sf_live_object) <= sizeof(((struct sf_heap_held *)0
                "an object fits where a hook keeps it");
 
 /* ---- for the hooks ---- */
+
+/* The mean may change at any time. A gap keeps the mean it was drawn with until a sample ends it:
+ * that mean gives the probability with which each object in the gap, the sampled one included, was
+ * a sample. */
+static void heap_profiler_draw(struct sf_hook_thread *t, uint64_t mean)
+{
+    t->heap_mean = mean;
+    sf_hook_set_left(t, sf_gap_draw(&t->chance, mean));
+}
 
 bool sf_heap_profiler_wants(struct sf_hook_thread *t, size_t len)
 {
@@ -45,7 +55,7 @@ bool sf_heap_profiler_wants(struct sf_hook_thread *t, size_t len)
     }
     if (t->heap_generation != generation) { /* the first allocation since this profile began */
         t->heap_generation = generation;
-        sf_hook_set_left(t, sf_gap_draw(&t->chance, mean));
+        heap_profiler_draw(t, mean);
         memset(t->heap_missed, 0, sizeof(t->heap_missed));
         if (len < t->heap_left) {
             sf_hook_set_left(t, t->heap_left - len); /* its bytes are already counted */
@@ -53,14 +63,14 @@ bool sf_heap_profiler_wants(struct sf_hook_thread *t, size_t len)
             return false;
         }
     }
-    sf_hook_set_left(t, sf_gap_draw(&t->chance, mean));
+    t->heap_hit_mean = t->heap_mean;
+    heap_profiler_draw(t, mean);
     return true;
 }
 
 static void count_inuse(const struct sf_live_object *o, int sign)
 {
-    uint64_t mean = atomic_load_explicit(&h.mean, memory_order_relaxed);
-    double many = sf_gap_stands_for(o->size, mean ? mean : SF_HEAP_MEAN);
+    double many = sf_gap_stands_for(o->size, o->mean);
     atomic_fetch_add_explicit(&h.inuse_bytes, sign * (int64_t)(many * (double)o->size),
                               memory_order_relaxed);
     atomic_fetch_add_explicit(&h.inuse_milli, sign * (int64_t)(many * 1000), memory_order_relaxed);
@@ -84,9 +94,17 @@ bool sf_heap_profiler_inuse(int64_t *bytes, int64_t *objects)
     return atomic_load_explicit(&h.mean, memory_order_relaxed);
 }
 
-static void heap_profiler_follow(const void *p, size_t len, const struct sf_raw_sample *s)
+void sf_heap_profiler_count(uint64_t *n_samples, uint64_t *mean)
 {
-    struct sf_live_object o = {.size = len, .thread = s->thread, .time_ns = (int64_t)s->time_ns};
+    *n_samples = atomic_load_explicit(&h.n_samples, memory_order_relaxed);
+    *mean = atomic_load_explicit(&h.mean, memory_order_relaxed);
+}
+
+static void heap_profiler_follow(const void *p, size_t len, uint64_t mean,
+                                 const struct sf_raw_sample *s)
+{
+    struct sf_live_object o = {
+        .size = len, .thread = s->thread, .time_ns = (int64_t)s->time_ns, .mean = mean};
     if ((uintptr_t)p & SF_HEAP_MARK) {
         atomic_fetch_add_explicit(&h.unaligned, 1, memory_order_relaxed);
         return;
@@ -99,11 +117,11 @@ static void heap_profiler_follow(const void *p, size_t len, const struct sf_raw_
 
 void sf_heap_profiler_add(struct sf_hook_thread *t, const void *p, size_t len, const void *caller)
 {
-    uint64_t mean = atomic_load_explicit(&h.mean, memory_order_relaxed);
+    bool is_on = atomic_load_explicit(&h.mean, memory_order_relaxed);
     int saved = errno;
-    if (p && mean && len) {
+    if (p && is_on && len) {
         struct sf_raw_sample s;
-        double many = sf_gap_stands_for(len, mean);
+        double many = sf_gap_stands_for(len, t->heap_hit_mean);
         int64_t begin_ns = sf_clock_mono_ns();
         sf_sample_fill(&s, caller, false);
         s.frames[0]--; /* the address of the call instead of the return address */
@@ -111,14 +129,15 @@ void sf_heap_profiler_add(struct sf_hook_thread *t, const void *p, size_t len, c
         s.wait = SF_WAIT_NONE;
         s.values[0] = sf_gap_whole(&t->chance, many);
         s.values[1] = (uint64_t)(many * (double)len);
-        heap_profiler_follow(p, len, &s);
+        heap_profiler_follow(p, len, t->heap_hit_mean, &s);
         for (int i = 0; i < 2; i++)
             s.values[i] += t->heap_missed[i];
         memset(t->heap_missed, 0, sizeof(t->heap_missed));
         if (!sf_sample_give(&s)) /* dropped: the next sample carries its values, so that totals stay
                                   * correct */
             memcpy(t->heap_missed, s.values, sizeof(t->heap_missed));
-        sf_own_cost_add(sf_clock_mono_ns() - begin_ns);
+        atomic_fetch_add_explicit(&h.n_samples, 1, memory_order_relaxed);
+        sf_own_cost_add_heap(sf_clock_mono_ns() - begin_ns);
     }
     errno = saved;
     sf_hook_leave();
@@ -186,43 +205,47 @@ static void heap_profiler_end(void)
         atomic_store(&h.mean, 0);
 }
 
-struct each {
-    uint64_t mean;
-    struct sf_raw_sample s;
-};
+/* Gaps that were already drawn are counted to their end. */
+static void heap_profiler_pace(uint64_t mean)
+{
+    if (h.n_users)
+        atomic_store(&h.mean, mean);
+}
 
 static void on_live(const struct sf_live_object *o, void *arg)
 {
-    struct each *e = arg;
-    double many = sf_gap_stands_for(o->size, e->mean);
+    struct sf_raw_sample *s = arg;
+    double many = sf_gap_stands_for(o->size, o->mean);
     /* The same random number each time: an object has the same weight in every snapshot. */
     struct sf_gap_chance chance = {(uint64_t)o->time_ns ^ (uint64_t)o->thread << 40};
-    e->s.n_frames = sf_stack_table_get(atomic_load(&h.stacks), o->stack, e->s.frames,
-                                       SF_SAMPLE_FRAMES, &e->s.end);
-    e->s.kind = SF_SAMPLES_INUSE;
-    e->s.thread = o->thread;
-    e->s.time_ns = (uint64_t)o->time_ns;
-    e->s.values[0] = sf_gap_whole(&chance, many);
-    e->s.values[1] = (uint64_t)(many * (double)o->size);
-    memcpy(e->s.trace_id, o->trace_id, sizeof(e->s.trace_id));
-    memcpy(e->s.span_id, o->span_id, sizeof(e->s.span_id));
-    sf_profiler_add(&e->s);
+    s->n_frames = sf_stack_table_get(atomic_load(&h.stacks), o->stack, s->frames, SF_SAMPLE_FRAMES,
+                                     &s->end);
+    s->kind = SF_SAMPLES_INUSE;
+    s->thread = o->thread;
+    s->time_ns = (uint64_t)o->time_ns;
+    s->values[0] = sf_gap_whole(&chance, many);
+    s->values[1] = (uint64_t)(many * (double)o->size);
+    memcpy(s->trace_id, o->trace_id, sizeof(s->trace_id));
+    memcpy(s->span_id, o->span_id, sizeof(s->span_id));
+    sf_profiler_add(s);
 }
 
 static void add_live(void)
 {
     struct sf_live_objects *live = atomic_load(&h.live);
-    struct each e = {.mean = atomic_load(&h.mean)};
-    if (live && e.mean)
-        sf_live_objects_each(live, on_live, &e);
+    struct sf_raw_sample s = {0};
+    if (live && atomic_load(&h.mean))
+        sf_live_objects_each(live, on_live, &s);
     sf_profiler_count_dropped(SF_SAMPLES_INUSE, atomic_exchange(&h.unaligned, 0) +
                                                     (live ? sf_live_objects_lost(live) : 0));
 }
 
-const struct sf_profiler_source sf_heap_alloc_source = {.begin = heap_profiler_begin,
-                                                        .end = heap_profiler_end};
-const struct sf_profiler_source sf_heap_inuse_source = {
-    .begin = heap_profiler_begin, .end = heap_profiler_end, .close = add_live};
+const struct sf_profiler_source sf_heap_alloc_source = {
+    .begin = heap_profiler_begin, .end = heap_profiler_end, .pace = heap_profiler_pace};
+const struct sf_profiler_source sf_heap_inuse_source = {.begin = heap_profiler_begin,
+                                                        .end = heap_profiler_end,
+                                                        .pace = heap_profiler_pace,
+                                                        .close = add_live};
 
 /* Hooks of the forking thread are disabled while the lock is held, because fork handlers of other
  * libraries may allocate. */

@@ -64,6 +64,9 @@ void sf_heap_profiler_put_back(const struct sf_heap_held *held); /* to be called
  * no profile is on. */
 bool sf_heap_profiler_inuse(int64_t *bytes, int64_t *objects);
 
+/* Samples since the process started, and the mean of the gaps drawn now; 0: off. Any thread. */
+void sf_heap_profiler_count(uint64_t *n_samples, uint64_t *mean);
+
 /* Why the hooks cannot see allocations; constant text. NULL: they can. */
 void sf_heap_profiler_set_blind(const char *why);
 const char *sf_heap_profiler_blind(void);

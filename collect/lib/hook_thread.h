@@ -21,6 +21,8 @@ struct sf_hook_thread {
     uint64_t heap_before;     /* bytes allocated before that */
     uint64_t heap_n;          /* objects allocated */
     uint32_t heap_generation; /* generation of the profile for which heap_left was drawn */
+    uint64_t heap_mean;       /* mean of the gap that heap_left is the rest of */
+    uint64_t heap_hit_mean;   /* mean of the gap that ended in the current sample; its weight */
     uint64_t heap_missed[2];  /* values of dropped samples */
     struct sf_gap_chance chance;
     struct sf_hook_waits mutex, block;

@@ -16,6 +16,7 @@
 #include "collect/lib/config_file.h"
 #include "collect/lib/control_client.h"
 #include "collect/lib/governor.h"
+#include "collect/lib/heap_profiler.h"
 #include "collect/lib/own_cost.h"
 #include "collect/lib/process_context.h"
 #include "collect/lib/profile_file.h"
@@ -435,5 +436,6 @@ void sf_counters_read(sf_counters *out)
     c.profiling_paused_ms = paused_ns / SF_NS_PER_MS;
     c.cpu_rate_hz = sf_governor_rate();
     c.profiling_cpu_ns = sf_own_cost_ns();
+    sf_heap_profiler_count(&c.heap_samples, &c.heap_mean_bytes);
     memcpy(out, &c, c.size);
 }

@@ -18,6 +18,7 @@ struct sf_live_object {
     uint32_t thread; /* the allocating thread */
     uint8_t trace_id[16], span_id[8];
     int64_t time_ns; /* monotonic */
+    uint64_t mean;   /* mean gap, in bytes, at which it was sampled; gives its weight */
 };
 
 struct sf_live_objects; /* opaque; in pages of its own */

@@ -4,13 +4,35 @@
 #define STEP  0.25
 enum {
     RESUME_BELOW = 1000, /* hundredths of a percent below the threshold */
-    PAUSE_AFTER = 2      /* intervals */
+    PAUSE_AFTER = 2,     /* intervals */
+    MOST_HALVINGS = 10   /* of the heap's rate */
 };
+#define HEAP_PART 0.5 /* of the budget, for heap samples */
+#define HEAP_AGAIN                                                                               \
+    0.8               /* of that part, which twice the rate must not exceed for the rate to rise \
+                       */
 #define IDLE_CPUS 0.1 /* a program that uses less is treated as using this much of a CPU */
 
 double sf_load_rule_share(const struct sf_load *l)
 {
     return 1 - l->lowered;
+}
+
+static double lowest_share(const struct sf_load *l)
+{
+    return l->floor > 0 ? l->floor : FLOOR;
+}
+
+static double heap_limit(unsigned halvings)
+{
+    return 1.0 / (1u << halvings);
+}
+
+double sf_load_rule_heap_share(const struct sf_load *l)
+{
+    double share = sf_load_rule_share(l) / lowest_share(l) * FLOOR; /* of the configured rate */
+    double limit = heap_limit(l->heap_halvings);
+    return share < limit ? share : limit;
 }
 
 void sf_load_rule_rebase(struct sf_load *l, double before, double after)
@@ -45,16 +67,26 @@ static bool is_loaded(const struct sf_profiling *rules, const struct sf_load_see
            (rules->adaptive_memory_len && seen->memory_len >= rules->adaptive_memory_len);
 }
 
-static double lowest_share(const struct sf_load *l)
-{
-    return l->floor > 0 ? l->floor : FLOOR;
-}
-
 /* The rate that the budget allows comes in steps of half the lowest one: it stays. */
 static double steps(const struct sf_load *l, double share)
 {
     double step = lowest_share(l) / 2;
     return (double)(int)(share / step) * step;
+}
+
+/* Sets the limit of the heap's share. Returns the part of `heap_ns`, what heap samples took in the
+ * interval that ended, which they will not take with the new limit. */
+static double limit_heap(struct sf_load *l, double heap_ns, double most_ns)
+{
+    double share = sf_load_rule_heap_share(l), full_ns = heap_ns / share, saved_ns;
+    unsigned now = l->heap_halvings, next = now ? now - 1 : 0;
+    if (next < now && full_ns * heap_limit(next) > most_ns * HEAP_AGAIN)
+        next = now;
+    while (next < MOST_HALVINGS && full_ns * heap_limit(next) > most_ns)
+        next++;
+    l->heap_halvings = next;
+    saved_ns = full_ns * (share - sf_load_rule_heap_share(l));
+    return saved_ns > 0 ? saved_ns : 0;
 }
 
 void sf_load_rule_step(struct sf_load *l, const struct sf_profiling *rules,
@@ -68,6 +100,7 @@ void sf_load_rule_step(struct sf_load *l, const struct sf_profiling *rules,
     shed(l, rules, seen);
     if (l->is_paused)
         return; /* no samples are taken, so their cost is unknown */
+    own_ns -= limit_heap(l, (double)seen->heap_ns, budget_ns * HEAP_PART);
     if ((rules->is_adaptive && is_loaded(rules, seen)) || own_ns > budget_ns) {
         next = share / 2;
     } else {

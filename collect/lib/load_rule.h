@@ -5,7 +5,14 @@
  * as the budget allows. For a rate that the server raised, the lower bound is an eighth of the
  * configured rate, because an eighth of the raised one can exceed the budget. Adaptive rules halve
  * it above the thresholds of the load, too. When the host is overloaded twice in a row, profiling
- * pauses until the load is ten points lower. The caller measures; no clock or file is used here. */
+ * pauses until the load is ten points lower.
+ *
+ * Heap samples follow the same share, and have a limit of their own: a program can allocate so much
+ * that an eighth of the base rate exceeds the budget. Their samples alone may cost half of the
+ * budget; the limit is the largest power of two, from 1 to 1/1024, that keeps this. It falls at
+ * once and rises by one power per step.
+ *
+ * The caller measures; no clock or file is used here. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,12 +25,14 @@ struct sf_load_seen {  /* one interval; shares in hundredths of a percent */
     uint32_t pressure; /* share of the interval in which some task waited for a CPU; 0: unknown */
     uint64_t memory_len;
     uint64_t length_ns, process_ns, own_ns; /* own: profiling's part of process_ns */
+    uint64_t heap_ns;                       /* the part of own_ns that heap samples took */
 };
 
-struct sf_load {     /* a zeroed struct is the initial state */
-    double lowered;  /* part of the base rate that is removed: 0 to 1 - floor */
-    double floor;    /* part of the base rate that always remains; 0: an eighth */
-    unsigned n_over; /* intervals in a row in which the host was overloaded */
+struct sf_load {            /* a zeroed struct is the initial state */
+    double lowered;         /* part of the base rate that is removed: 0 to 1 - floor */
+    double floor;           /* part of the base rate that always remains; 0: an eighth */
+    unsigned n_over;        /* intervals in a row in which the host was overloaded */
+    unsigned heap_halvings; /* limit of the heap's share: 1 / 2 to this power */
     bool is_paused;
 };
 
@@ -34,3 +43,5 @@ void sf_load_rule_step(struct sf_load *l, const struct sf_profiling *rules,
 void sf_load_rule_rebase(struct sf_load *l, double before, double after);
 /* The share of the base rate to sample at: from the floor to 1. */
 double sf_load_rule_share(const struct sf_load *l);
+/* The share of the heap's configured rate to sample the heap at; the server cannot raise that. */
+double sf_load_rule_heap_share(const struct sf_load *l);

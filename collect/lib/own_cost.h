@@ -6,6 +6,7 @@
 /* Adds the time of one sample in its hook or handler; the cost of its signal is added separately.
  * Safe in handlers. */
 void sf_own_cost_add(int64_t ns);
+void sf_own_cost_add_heap(int64_t ns); /* the same for a heap sample, which is also counted apart */
 void sf_own_cost_add_signal(int64_t ns);
 void sf_own_cost_price_signals(int64_t ns); /* cost of each later signal; 0: unchanged */
 uint64_t sf_own_cost_ns(void);              /* since the process started; any thread */
@@ -14,4 +15,5 @@ void sf_own_cost_add_switches(uint64_t n, unsigned n_clocks);
 /* The part spent on reading symbols, in the library's threads. */
 void sf_own_cost_add_symbols(uint64_t ns);
 uint64_t sf_own_cost_symbols_ns(void);
-void sf_own_cost_after_fork(void); /* in the child: starts from zero */
+uint64_t sf_own_cost_heap_ns(void); /* the part of heap samples */
+void sf_own_cost_after_fork(void);  /* in the child: starts from zero */

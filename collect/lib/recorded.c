@@ -52,17 +52,20 @@ static bool is_recorded(void)
 static void recorded_tell_sent(void)
 {
     sf_counters c = {.size = sizeof(c)};
-    char why[240] = "", said[400];
+    char why[240] = "", of_heap[40] = "", said[400];
     uint64_t process_ns = sf_clock_process_cpu_ns();
     int fd = open(said_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), len;
     sf_counters_read(&c);
     sf_problem(why, sizeof(why));
     if (!why[0] && recorded_kinds & SF_HEAP_KINDS && sf_heap_profiler_blind())
         snprintf(why, sizeof(why), "no heap profile: %s", sf_heap_profiler_blind());
+    if (c.heap_samples)
+        snprintf(of_heap, sizeof(of_heap), " (%llu of the heap)",
+                 (unsigned long long)c.heap_samples);
     len = snprintf(
         said, sizeof(said),
-        "%llu samples taken, %llu profiles sent, which took %.1f %% of %.1f s of CPU time%s%s\n",
-        (unsigned long long)c.samples_taken, (unsigned long long)c.profiles_sent,
+        "%llu samples taken%s, %llu profiles sent, which took %.1f %% of %.1f s of CPU time%s%s\n",
+        (unsigned long long)c.samples_taken, of_heap, (unsigned long long)c.profiles_sent,
         process_ns ? 100 * (double)c.profiling_cpu_ns / (double)process_ns : 0,
         (double)process_ns / 1e9, why[0] ? "; " : "", why);
     if (fd < 0 || write(fd, said, (size_t)len) != len)
@@ -219,11 +222,18 @@ static uint64_t recorded_number_of(const char *name, uint64_t most, uint64_t oth
     return text && sf_str_to_u64(sf_str_from(text), &n) && n && n <= most ? n : otherwise;
 }
 
+static uint64_t recorded_heap_mean(void)
+{
+    return recorded_number_of("SPANFLAME_RECORD_HEAP_RATE", UINT32_MAX, SF_HEAP_MEAN);
+}
+
 /* An explicit rate above the default removes the overhead budget, unless a budget was given too. */
 static bool is_rate_said(void)
 {
-    return recorded_number_of("SPANFLAME_RECORD_RATE", 1000, SF_DEFAULT_HZ) > SF_DEFAULT_HZ &&
-           !getenv(BUDGET);
+    bool is_raised = recorded_number_of("SPANFLAME_RECORD_RATE", 1000, SF_DEFAULT_HZ) >
+                         SF_DEFAULT_HZ ||
+                     recorded_heap_mean() < SF_HEAP_MEAN;
+    return is_raised && !getenv(BUDGET);
 }
 
 static void start_sending(const char *server, const char *words)
@@ -262,6 +272,7 @@ static void set_limits(void)
     sf_sample_max_frames = (uint16_t)s.block.max_stack_depth;
     s.block.has_shedding = s.block.has_shedding && getenv(SHEDDING);
     s.block.cpu_rate = (uint64_t)1000000000 / sf_profiler_period(SF_SAMPLES_CPU);
+    s.block.memory_rate = sf_profiler_period(SF_SAMPLES_ALLOC);
     if (is_rate_said())
         s.block.adaptive_budget_per_10000 = 10000;
     sf_governor_init(&s.block, true);
@@ -269,7 +280,7 @@ static void set_limits(void)
 
 static void set_periods(void)
 {
-    uint64_t bytes = recorded_number_of("SPANFLAME_RECORD_HEAP_RATE", UINT32_MAX, SF_HEAP_MEAN);
+    uint64_t bytes = recorded_heap_mean();
     sf_profiler_set_period(SF_SAMPLES_CPU, 1000000000 / recorded_number_of("SPANFLAME_RECORD_RATE",
                                                                            1000, SF_DEFAULT_HZ));
     sf_profiler_set_period(SF_SAMPLES_ALLOC, bytes);

@@ -8,7 +8,7 @@
  * Signals in quick succession find warm caches and take half as long: 24 us, where signals 10 ms
  * apart, as those of samples, take 44 to 57 and one after a sleep 45. So each signal is measured
  * after the thread has slept, repeatedly while the program runs; the price is the mean of the last
- * ones plus an eighth. */
+ * ones plus a quarter. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +33,5 @@ struct sf_signal_price { /* a zeroed struct is the initial state */
 
 /* Adds a measurement. Ignores 0, and times so long that the thread must have been preempted. */
 void sf_signal_price_note(struct sf_signal_price *p, int64_t ns);
-/* Of the last ones, plus an eighth; 0: none yet. */
+/* Of the last ones, plus a quarter; 0: none yet. */
 int64_t sf_signal_price_mean(const struct sf_signal_price *p);

@@ -273,7 +273,8 @@ int sf_record_command_run(int argc, char **argv)
          "samples per second of CPU time, 1 to 1000 (default 100); above 100 the overhead budget "
          "does not apply"},
         {"heap-rate", SF_FLAG_SIZE, &r.heap_rate, "SIZE",
-         "average number of allocated bytes per sample (default 512KiB)"},
+         "average number of allocated bytes per sample (default 512KiB); below that the overhead "
+         "budget does not apply"},
     };
     struct sf_args args = {
         .command = "record",

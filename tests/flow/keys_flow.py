@@ -86,13 +86,13 @@ def named(**keys):
 
 
 def depth(**keys):
-    service, _ = tell("hot", {"SPANFLAME_PROFILES": "cpu"}, **keys)
-    for _ in range(100):
+    service, said = tell("hot", {"SPANFLAME_PROFILES": "cpu"}, **keys)
+    for _ in range(600):
         got = SERVER.get(f"/api/v1/profile?service={service}&type=cpu&format=folded")
         if got.status == 200 and got.body:
             return max(line.rsplit(" ", 1)[0].count(";") + 1 for line in got.body.decode().splitlines())
-        time.sleep(0.05)
-    raise AssertionError(got.body)
+        time.sleep(0.1)
+    raise AssertionError((got.body, said["lines"]))
 
 
 def is_asked(**keys):

@@ -26,7 +26,6 @@ SECONDS, MOST_WATCHES = os.environ.get("OWN_COST_SECONDS", "40"), 6  # for price
 PHASES, MOST_RUNS = 300, int(os.environ.get("OWN_COST_RUNS", "3"))
 GOOD_ERROR = 0.05  # percent of a program that is sampled as usual
 MOST_ERROR = 0.15  # with more than this nothing can be said
-HEAP_UNITS = 512 * 1024 / (100 * 200)  # per sample: bytes between two by those of a unit
 SERVER = Server().start()
 
 
@@ -55,7 +54,7 @@ class End:
     def __init__(self, process):
         said, self.problems = process.communicate(timeout=600)
         assert process.returncode == 0, (said, self.problems)
-        ns, threads_ns, own_ns, self.n_samples, wall_ns = (int(n) for n in said.split())
+        ns, threads_ns, own_ns, self.n_samples, self.n_heap, wall_ns = (int(n) for n in said.split())
         self.cpu_s = ns / 1e9
         self.budget = BUDGET * max(1, IDLE_CPUS * wall_ns / ns)
         self.threads, self.own = 100 * threads_ns / ns, 100 * own_ns / ns  # percent
@@ -128,13 +127,12 @@ def prices():
     return PRICES[0]
 
 
-def hold(name, with_it, without, has_heap=True):
+def hold(name, with_it, without):
     """One run as people have it, and the same work without profilers, one after the other: their threads are not compared by time."""
-    n_heap = min(with_it.n_samples, 2 * int(UNITS) / HEAP_UNITS) if has_heap else 0
-    taken_s, error_s = prices().of(with_it.n_samples - n_heap, n_heap)
+    taken_s, error_s = prices().of(with_it.n_samples - with_it.n_heap, with_it.n_heap)
     samples, error, threads = 100 * taken_s / with_it.cpu_s, 100 * error_s / with_it.cpu_s, with_it.threads - without.threads
-    rate = with_it.n_samples / with_it.cpu_s
-    print(f"# {name}: {samples + threads:.2f} %: samples {samples:.2f} % (standard error {error:.2f}, {rate:.0f} in a CPU second), threads "
+    rate, heap_rate = with_it.n_samples / with_it.cpu_s, with_it.n_heap / with_it.cpu_s
+    print(f"# {name}: {samples + threads:.2f} %: samples {samples:.2f} % (standard error {error:.2f}, {rate:.0f} in a CPU second, {heap_rate:.0f} of the heap), threads "
           f"{threads:.2f} % of {with_it.cpu_s:.1f} CPU seconds; the library's own figure {with_it.own:.2f} %, allowed are {with_it.budget:.2f} %", flush=True)
     assert with_it.n_samples > 0 and threads <= with_it.budget, (name, samples, threads, error)
     if error > MOST_ERROR:
@@ -191,11 +189,17 @@ def test_the_library_that_goes_on_sampling():
     hold("library, CPU at 100 Hz and heap", End(start([TOIL, UNITS], env)), End(start(*off())))
 
 
+def test_the_library_in_a_program_that_allocates_much():
+    """A mean of 16 KB in place of 512: as many points as with 32 times the bytes."""
+    env = environment("much", SPANFLAME_PROFILES="cpu,heap", ADAPTIVE_INTERVAL="1s", MEMORY_SAMPLE_RATE="16KB")
+    hold("library, CPU at 100 Hz and 32 times the allocations", End(start([TOIL, UNITS], env)), End(start(*off())))
+
+
 def test_the_library_at_a_raised_rate():
     answer = SERVER.request("PUT", "/api/v1/profiling?service=raised", b'{"rate": {"cpu": 1000}}', {"Content-Type": "application/json"})
     assert answer.status == 200, answer.text
     env = environment("raised", SPANFLAME_PROFILES="cpu", CONTROL_ENABLED="true", ADAPTIVE_INTERVAL="1s")
-    hold("library, CPU raised to 1,000 Hz by the server", End(start([TOIL, UNITS], env)), End(start(*off())), has_heap=False)
+    hold("library, CPU raised to 1,000 Hz by the server", End(start([TOIL, UNITS], env)), End(start(*off())))
 
 
 def test_record():
@@ -203,10 +207,11 @@ def test_record():
     env = environment("recorded", ADAPTIVE_INTERVAL="1s")
     argv = [PROGRAM, "record", "--server", f"http://127.0.0.1:{SERVER.port}", "--cpu", "--heap", "--", BARE, UNITS]
     end = End(start(argv, env))
-    said = re.search(r"(\d+) samples taken, \d+ profiles sent, which took ([0-9.]+) % of ([0-9.]+) s of CPU time", end.problems)
+    said = re.search(r"(\d+) samples taken \((\d+) of the heap\), \d+ profiles sent, which took ([0-9.]+) % of ([0-9.]+) s of CPU time",
+                     end.problems)
     assert said, end.problems
-    end.own, whole_s = float(said[2]), float(said[3])
-    end.n_samples = round(int(said[1]) * end.cpu_s / whole_s)
+    end.own, whole_s = float(said[3]), float(said[4])
+    end.n_samples, end.n_heap = (round(int(n) * end.cpu_s / whole_s) for n in said.group(1, 2))
     hold("record, CPU at 100 Hz and heap", end, End(start([BARE, UNITS], env)))
 
 

@@ -1,8 +1,8 @@
 /* The same work however it is measured: toil UNITS does UNITS on each of two threads, twice. A unit
  * is a request: a span, calls 40 deep, a hundred allocations. Built with -DBARE it knows nothing of
  * the library. Says of the second time what CPU time the kernel counts for the process and for the
- * library's threads, what the library thinks profiling took, how many samples were taken, and how
- * long it took by the clock.
+ * library's threads, what the library thinks profiling took, how many samples were taken and how
+ * many of them of the heap, and how long it took by the clock.
  *
  * toil 0 PHASES: what samples take of the threads they are taken on. Profilers are off and on in
  * turn; says how many samples were taken in phases with profilers, and of each unit its phase (odd:
@@ -126,7 +126,7 @@ static unsigned long long library_ns(void)
 }
 
 struct figures {
-    unsigned long long process_ns, library_ns, own_ns, n_samples, wall_ns;
+    unsigned long long process_ns, library_ns, own_ns, n_samples, n_heap, wall_ns;
 };
 
 static struct figures look(void)
@@ -138,6 +138,7 @@ static struct figures look(void)
     sf_counters_read(&c);
     f.own_ns = c.profiling_cpu_ns;
     f.n_samples = c.samples_taken;
+    f.n_heap = c.heap_samples;
 #endif
     f.library_ns = library_ns();
     f.process_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -277,7 +278,8 @@ int main(int argc, char **argv)
     start_threads(toil);
     join_threads();
     b = look();
-    printf("%llu %llu %llu %llu %llu\n", b.process_ns - a.process_ns, b.library_ns - a.library_ns,
-           b.own_ns - a.own_ns, b.n_samples - a.n_samples, b.wall_ns - a.wall_ns);
+    printf("%llu %llu %llu %llu %llu %llu\n", b.process_ns - a.process_ns,
+           b.library_ns - a.library_ns, b.own_ns - a.own_ns, b.n_samples - a.n_samples,
+           b.n_heap - a.n_heap, b.wall_ns - a.wall_ns);
     return 0;
 }

@@ -167,3 +167,83 @@ TEST(load_rule, a_raised_rate_goes_down_to_an_eighth_of_the_configured_one)
         sf_load_rule_step(&l, &r, &seen);
     assert_share(&l, 0.0125);
 }
+
+static void assert_heap_share(const struct sf_load *l, double want)
+{
+    if (fabs(sf_load_rule_heap_share(l) - want) > 1e-6)
+        fail_msg("samples the heap at %g, not %g", sf_load_rule_heap_share(l), want);
+}
+
+TEST(load_rule, heap_samples_follow_the_share)
+{
+    struct sf_profiling r = rules();
+    struct sf_load_seen seen = calm();
+    struct sf_load l = {0};
+    r.has_shedding = false;
+    assert_heap_share(&l, 1);
+    seen.host = 8500;
+    sf_load_rule_step(&l, &r, &seen);
+    assert_heap_share(&l, 0.5);
+    for (int i = 0; i < 4; i++)
+        sf_load_rule_step(&l, &r, &seen);
+    assert_heap_share(&l, 0.125);
+    seen.host = 3000;
+    sf_load_rule_step(&l, &r, &seen);
+    assert_heap_share(&l, 0.375);
+    /* The server raised the CPU rate tenfold: a tenth of that is the configured rate. */
+    l = (struct sf_load){.floor = 0.0125, .lowered = 0.9};
+    assert_heap_share(&l, 1);
+    l.lowered = 0.95;
+    assert_heap_share(&l, 0.5);
+}
+
+/* The heap's samples take `heap` and the CPU's `cpu` of the process's CPU time at their full rates,
+ * threads 0.3 %; the budget is 1 %. */
+static double settle(struct sf_load *l, double heap, double cpu, double *own)
+{
+    struct sf_profiling r = rules();
+    struct sf_load_seen seen = calm();
+    for (int i = 0; i < 20; i++) {
+        double heap_ns = heap * sf_load_rule_heap_share(l), cpu_ns = cpu * sf_load_rule_share(l);
+        seen.heap_ns = (uint64_t)(heap_ns * (double)seen.process_ns);
+        seen.own_ns = (uint64_t)((heap_ns + cpu_ns + 0.003) * (double)seen.process_ns);
+        sf_load_rule_step(l, &r, &seen);
+    }
+    *own = heap * sf_load_rule_heap_share(l) + cpu * sf_load_rule_share(l) + 0.003;
+    return sf_load_rule_heap_share(l);
+}
+
+TEST(load_rule, heap_samples_of_any_number_stay_in_the_budget)
+{
+    static const double costs[] = {0.0001, 0.002, 0.006, 0.02, 0.1, 0.5, 3};
+    double own;
+    for (size_t i = 0; i < sizeof(costs) / sizeof(costs[0]); i++) {
+        struct sf_load l = {0};
+        double share = settle(&l, costs[i], 0.002, &own);
+        if (own > 0.01 || (share < 1 && own < 0.004))
+            fail_msg("heap samples that take %g %%: %g %% at a share of %g", 100 * costs[i],
+                     100 * own, share);
+    }
+}
+
+TEST(load_rule, a_program_that_allocates_less_again_gets_its_heap_samples_back)
+{
+    struct sf_load l = {0};
+    double own;
+    assert_true(settle(&l, 3, 0.002, &own) <= 1.0 / 512);
+    settle(&l, 0.0001, 0.002, &own);
+    assert_heap_share(&l, 1);
+    assert_share(&l, 1);
+}
+
+TEST(load_rule, heap_samples_that_cost_too_much_do_not_lower_the_cpu_rate)
+{
+    struct sf_load l = {0};
+    struct sf_profiling r = rules();
+    struct sf_load_seen seen = calm();
+    seen.heap_ns = seen.process_ns / 20; /* 5 % of the process, all else 0.2 % */
+    seen.own_ns = seen.heap_ns + seen.process_ns / 500;
+    sf_load_rule_step(&l, &r, &seen);
+    assert_heap_share(&l, 0.0625);
+    assert_share(&l, 1);
+}

