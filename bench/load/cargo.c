@@ -112,7 +112,10 @@ static void make_request(struct cargo *c, struct cargo_item *out)
                                       : "/v1development/profiles";
     } else {
         c->traces.now_ns = (uint64_t)sf_clock_wall_ns();
-        sf_otlp_make_request(&c->traces, c->config.n_items, &c->body, NULL);
+        if (c->config.is_json)
+            sf_otlp_make_request_json(&c->traces, c->config.n_items, &c->body, NULL);
+        else
+            sf_otlp_make_request(&c->traces, c->config.n_items, &c->body, NULL);
         out->path = c->config.is_grpc
                         ? "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
                         : "/v1/traces";

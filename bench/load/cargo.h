@@ -10,7 +10,7 @@
 struct cargo;
 
 struct cargo_config {
-    bool is_profiles, is_pprof, is_grpc, is_gzip, is_zstd;
+    bool is_profiles, is_pprof, is_grpc, is_gzip, is_zstd, is_json;
     uint32_t n_items;    /* spans, or samples, of a request */
     uint32_t n_types;    /* values of a pprof's sample */
     uint32_t own_frames; /* of a stack, shared with no other; 0: as many as is usual */

@@ -26,7 +26,7 @@ struct options {
     const char *url, *protocol, *token, *data, *format;
     uint64_t connections, per_request, most, rate, pid, seed, sample_types, own_frames;
     int64_t seconds_ns;
-    bool is_gzip, is_zstd, is_profiles;
+    bool is_gzip, is_zstd, is_json, is_profiles;
 };
 
 struct counts {
@@ -101,6 +101,7 @@ static void run_sender(void *arg)
                                 .is_grpc = s->config.is_grpc,
                                 .is_gzip = o->is_gzip,
                                 .is_zstd = o->is_zstd,
+                                .is_json = o->is_json,
                                 .n_items = (uint32_t)o->per_request,
                                 .n_types = (uint32_t)o->sample_types,
                                 .own_frames = (uint32_t)o->own_frames,
@@ -259,6 +260,7 @@ static int run(struct options *o)
     struct peer_config config = {.is_grpc = strcmp(o->protocol, "grpc") == 0,
                                  .is_gzip = o->is_gzip,
                                  .is_zstd = o->is_zstd,
+                                 .is_json = o->is_json,
                                  .token = o->token};
     struct sender *senders = sf_heap_new_n(o->connections, sizeof(*senders));
     struct cost before;
@@ -324,6 +326,10 @@ static bool check(struct options *o)
                         "--gzip, --zstd and --protocol grpc are for --format otlp\n");
         return false;
     }
+    if (o->is_json && (o->is_profiles || strcmp(o->protocol, "grpc") == 0)) {
+        fprintf(stderr, "load: --json is for traces over HTTP\n");
+        return false;
+    }
     return true;
 }
 
@@ -341,6 +347,7 @@ int main(int argc, char **argv)
         {"protocol", SF_FLAG_STR, &o.protocol, "NAME", "http or grpc (default http)"},
         {"gzip", SF_FLAG_BOOL, &o.is_gzip, NULL, "compress OTLP bodies"},
         {"zstd", SF_FLAG_BOOL, &o.is_zstd, NULL, "compress them with zstd instead"},
+        {"json", SF_FLAG_BOOL, &o.is_json, NULL, "send traces as JSON instead of protobuf"},
         {"profiles", SF_FLAG_BOOL, &o.is_profiles, NULL, "send profiles instead of traces"},
         {"format", SF_FLAG_STR, &o.format, "NAME",
          "of profiles: pprof, gzipped and to /ingest, or otlp (default pprof)"},
@@ -365,7 +372,7 @@ int main(int argc, char **argv)
     struct sf_args args = {
         .command = "load",
         .usage = "[--url URL] [--profiles [--format pprof|otlp]] [--protocol http|grpc] [--gzip | "
-                 "--zstd] "
+                 "--zstd] [--json] "
                  "[--connections N] [--seconds 10s | --most N] [--rate N]",
         .summary = "Send realistic traces or profiles to any OTLP or Pyroscope server, check every "
                    "acknowledgement, report what it cost.",

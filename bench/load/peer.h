@@ -13,7 +13,7 @@ struct peer_config {
     const char *host;
     uint16_t port;
     const char *path; /* HTTP: "/v1/traces"; gRPC: the method */
-    bool is_grpc, is_gzip, is_zstd;
+    bool is_grpc, is_gzip, is_zstd, is_json;
     const char *token; /* bearer; may be NULL */
 };
 

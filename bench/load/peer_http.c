@@ -69,9 +69,8 @@ static enum sf_err send_one(struct peer *p, sf_bytes body, struct peer_answer *o
     const struct peer_config *c = &p->config;
     enum sf_err err;
     sf_buf_reset(&p->out);
-    sf_buf_print(&p->out,
-                 "POST %s HTTP/1.1\r\nHost: %s:%u\r\nContent-Type: application/x-protobuf\r\n%s",
-                 c->path, c->host, c->port,
+    sf_buf_print(&p->out, "POST %s HTTP/1.1\r\nHost: %s:%u\r\nContent-Type: application/%s\r\n%s",
+                 c->path, c->host, c->port, c->is_json ? "json" : "x-protobuf",
                  c->is_zstd   ? "Content-Encoding: zstd\r\n"
                  : c->is_gzip ? "Content-Encoding: gzip\r\n"
                               : "");
