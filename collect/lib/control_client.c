@@ -39,7 +39,7 @@ static struct {
     bool is_done_told;
     int64_t capture_end_ns; /* monotonic; 0: no capture is running */
     unsigned started;       /* kinds started for the capture */
-    uint64_t last_own_ns, last_process_ns;
+    struct sf_own_cost_window cost_window;
     uint32_t cost; /* millionths of the process's CPU time */
     struct sf_control_pause pause;
 } c;
@@ -70,13 +70,9 @@ static void control_client_add_path(struct sf_buf *b)
 
 static void measure_cost(void)
 {
-    uint64_t own_ns = sf_own_cost_ns(), process_ns = sf_clock_process_cpu_ns(), part;
-    if (process_ns <= c.last_process_ns + SF_NS_PER_MS)
-        return;
-    part = (own_ns - c.last_own_ns) * 1000000 / (process_ns - c.last_process_ns);
-    c.cost = part > 1000000 ? 1000000 : (uint32_t)part;
-    c.last_own_ns = own_ns;
-    c.last_process_ns = process_ns;
+    struct sf_own_cost_reading now = {sf_clock_mono_ns(), sf_own_cost_ns(),
+                                      sf_clock_process_cpu_ns()};
+    c.cost = sf_own_cost_share(&c.cost_window, &now);
 }
 
 static void write_question(struct sf_buf *b, int64_t wait_ns)
@@ -290,5 +286,5 @@ void sf_control_client_after_fork(void)
     c.done[0] = 0;
     c.capture_end_ns = 0;
     c.pause = (struct sf_control_pause){0};
-    c.last_own_ns = c.last_process_ns = 0;
+    c.cost_window = (struct sf_own_cost_window){0};
 }

@@ -81,6 +81,21 @@ uint64_t sf_own_cost_ns(void)
     return atomic_load(&samples_ns) + sf_guest_thread_cpu_ns();
 }
 
+uint32_t sf_own_cost_share(struct sf_own_cost_window *w, const struct sf_own_cost_reading *now)
+{
+    uint64_t own_ns, process_ns, part;
+    if (now->time_ns - w->next.time_ns >= SF_OWN_COST_WINDOW_NS) {
+        w->from = w->next;
+        w->next = *now;
+    }
+    if (now->process_ns <= w->from.process_ns || now->own_ns <= w->from.own_ns)
+        return 0;
+    own_ns = now->own_ns - w->from.own_ns;
+    process_ns = now->process_ns - w->from.process_ns;
+    part = own_ns < process_ns ? own_ns * 1000000 / process_ns : 1000000;
+    return (uint32_t)part;
+}
+
 void sf_own_cost_after_fork(void)
 {
     atomic_store(&samples_ns, 0);

@@ -16,4 +16,16 @@ void sf_own_cost_add_switches(uint64_t n, unsigned n_clocks);
 void sf_own_cost_add_symbols(uint64_t ns);
 uint64_t sf_own_cost_symbols_ns(void);
 uint64_t sf_own_cost_heap_ns(void); /* the part of heap samples */
-void sf_own_cost_after_fork(void);  /* in the child: starts from zero */
+/* The recent share of profiling in the process's CPU time, in millionths, over 10 s or longer: a
+ * shorter time may contain no more than the library's own thread. */
+#define SF_OWN_COST_WINDOW_NS ((int64_t)10000000000)
+struct sf_own_cost_reading {
+    int64_t time_ns; /* monotonic */
+    uint64_t own_ns, process_ns;
+};
+struct sf_own_cost_window { /* zeroed: the process has just started */
+    struct sf_own_cost_reading from, next;
+};
+uint32_t sf_own_cost_share(struct sf_own_cost_window *w, const struct sf_own_cost_reading *now);
+
+void sf_own_cost_after_fork(void); /* in the child: starts from zero */

@@ -50,3 +50,25 @@ TEST(own_cost, counts_switches_of_threads_with_a_clock)
     sf_own_cost_add_switches(1000, 2);
     assert_int_equal(sf_own_cost_ns() - before, 2500000);
 }
+
+static uint32_t share_at(struct sf_own_cost_window *w, int64_t s, uint64_t own_ms,
+                         uint64_t process_ms)
+{
+    struct sf_own_cost_reading now = {(s + 1000) * 1000000000, own_ms * 1000000,
+                                      process_ms * 1000000};
+    return sf_own_cost_share(w, &now);
+}
+
+TEST(own_cost, is_a_share_of_ten_seconds_or_more)
+{
+    struct sf_own_cost_window w = {0};
+    assert_int_equal(share_at(&w, 0, 50, 500), 100000); /* since the process started */
+    assert_int_equal(share_at(&w, 1, 52, 502), 103585); /* not 2 ms of 2 ms */
+    assert_int_equal(share_at(&w, 30, 60, 1500), 10000);
+    assert_int_equal(share_at(&w, 31, 61, 1501), 10989); /* since the first one */
+    assert_int_equal(share_at(&w, 60, 70, 2500), 10000);
+    assert_int_equal(share_at(&w, 61, 70, 2500), 10000); /* the process slept */
+    assert_int_equal(share_at(&w, 90, 5000, 2600), 1000000);
+    w = (struct sf_own_cost_window){0};
+    assert_int_equal(share_at(&w, 0, 0, 0), 0);
+}
