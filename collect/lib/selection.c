@@ -122,10 +122,17 @@ static void selection_keep(const uint8_t id[16])
 static bool is_heavy(const struct sf_span_slot *root, int64_t length_ns)
 {
     uint64_t used_ns;
-    if (!root->begin_cpu_ns || root->tid != sf_thread_self.tid || length_ns <= 0)
+    if (!root->begin_cpu_ns || root->tid != sf_thread_self.tid || length_ns <= 0 ||
+        !rules()->block.cpu_threshold_per_10000)
         return false;
     used_ns = cpu_ns() - root->begin_cpu_ns;
-    return (double)used_ns * 10000 >= (double)length_ns * rules()->block.cpu_threshold_per_10000;
+    return (double)used_ns * 10000 > (double)length_ns * rules()->block.cpu_threshold_per_10000;
+}
+
+static bool is_slow(int64_t length_ns)
+{
+    int64_t slow_ns = rules()->block.slow_request_ns;
+    return slow_ns > 0 && length_ns >= slow_ns;
 }
 
 void sf_selection_end(const struct sf_span_slot *root, int64_t length_ns)
@@ -133,7 +140,7 @@ void sf_selection_end(const struct sf_span_slot *root, int64_t length_ns)
     if (!rules()->is_on || root->profile == SF_SPAN_PROFILE_NEVER ||
         sf_trace_share_has(root->record, rules()->share_per_10000))
         return;
-    if (root->profile == SF_SPAN_PROFILE_ALWAYS || length_ns >= rules()->block.slow_request_ns ||
+    if (root->profile == SF_SPAN_PROFILE_ALWAYS || is_slow(length_ns) ||
         (rules()->block.has_errors && root->status == SF_STATUS_ERROR) || is_heavy(root, length_ns))
         selection_keep(root->record);
 }
@@ -213,7 +220,7 @@ uint32_t sf_selection_slow(uint32_t *tids, uint32_t max)
         const struct sf_span_slot *slot = sf_span_pool_at(i);
         int64_t start_ns = __atomic_load_n(&slot->start_mono_ns, __ATOMIC_RELAXED);
         if (atomic_load_explicit(&slot->gen, memory_order_acquire) & 1 && slot->is_local_root &&
-            start_ns && now_ns - start_ns >= rules()->block.slow_request_ns)
+            start_ns && is_slow(now_ns - start_ns))
             tids[n++] = slot->tid;
     }
     return n;

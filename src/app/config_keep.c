@@ -6,8 +6,9 @@
 
 static struct sf_keep_rule config_keep_rule_of(const struct sf_profiling *p, uint32_t flagged)
 {
+    /* Rounded up to whole percent: a small share is not 0, which would switch the rule off. */
     return (struct sf_keep_rule){.slow_ns = p->slow_request_ns,
-                                 .cpu_percent = p->cpu_threshold_per_10000 / 100,
+                                 .cpu_percent = (p->cpu_threshold_per_10000 + 99) / 100,
                                  .has_errors = p->has_errors,
                                  .baseline_per_10000 = p->baseline_per_10000,
                                  .tail_min_ns = SF_KEEP_TAIL_MIN_NS,

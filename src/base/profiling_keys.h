@@ -50,10 +50,10 @@ enum { SF_PROFILING_DEPTH_MAX = 128 }; /* frames for which a collector has space
         "collectors count threads by stack and state")                                             \
     KEY("conditional.slow_request_threshold", DURATION, slow_request_ns, "1s", 0,                  \
         86400000000000ull,                                                                         \
-        "a request at least this slow is selected: the server keeps its samples after "            \
+        "a request at least this slow is selected (0: none): the server keeps its samples after "  \
         "retention.tail_delay, and collectors keep its span ids when share is below 100 %")        \
     KEY("conditional.cpu_threshold_percent", PERCENT, cpu_threshold_per_10000, "80%", 0, 0,        \
-        "a request that uses at least this share of a CPU is selected")                            \
+        "a request that uses more than this share of a CPU is selected (0: none)")                 \
     KEY("conditional.profile_errors", BOOL, has_errors, "true", 0, 0,                              \
         "a request that fails is selected")                                                        \
     KEY("conditional.baseline", PERCENT, baseline_per_10000, "1%", 0, 0,                           \

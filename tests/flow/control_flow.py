@@ -252,12 +252,12 @@ def named_spans(service, from_ns, until_ns):
 
 
 def test_conditions_choose_whose_samples_name_spans():
-    said = {"share": "0%", "baseline": "0%", "slow_request_threshold": "1h", "cpu_threshold_percent": "100%",
+    said = {"share": "0%", "baseline": "0%", "slow_request_threshold": "0", "cpu_threshold_percent": "0%",  # 0: no request
             "profile_errors": False, "escalate": False}
     got = change("PUT", "service=told", {"conditions": said})
     assert got["effective"]["conditions"]["profile_errors"] == "false", got
     poll = SERVER.json("/api/v1/control?service=told&instance=x")
-    assert poll["conditions"]["share"] == "0%" and poll["conditions"]["slow_request_threshold"] == "1h", poll
+    assert poll["conditions"]["share"] == "0%" and poll["conditions"]["slow_request_threshold"] == "0", poll
     program = start("chosen", "rate", "7", OTEL_BSP_SCHEDULE_DELAY="200")
     collector("chosen", rate=100, waiting=True)
     for share in ("0%", "100%"):

@@ -128,7 +128,7 @@ CASES = {
     "profiling.conditional.cpu_threshold_percent": lambda: named() == {"slow", "failed", "heavy", "asked"}
     and "quick" in named(conditional__cpu_threshold_percent="1%"),
     "profiling.conditional.escalate": lambda: counters("hot", "cpu", conditional__escalate="true",
-                                                       conditional__slow_request_threshold="0")[0]
+                                                       conditional__slow_request_threshold="1ms")[0]
     > 1.5 * counters("hot", "cpu")[0],
     "profiling.adaptive.enabled": lambda: rate(13, adaptive__enabled="true", adaptive__cpu_threshold="0%") == 13,
     "profiling.adaptive.base_rate": lambda: rate(30, adaptive__enabled="true", adaptive__base_rate="240",
@@ -206,6 +206,7 @@ def test_every_key_has_a_case_or_a_reason():
 
 def test_the_selected_requests_are_those_of_the_outcome():
     assert named() == {"slow", "failed", "heavy", "asked"}
+    assert named(conditional__cpu_threshold_percent="0%", conditional__slow_request_threshold="0") == {"failed", "asked"}  # 0: none
 
 
 def test_the_library_chooses_by_the_hash_that_the_server_uses_and_totals_are_whole():

@@ -45,6 +45,16 @@ TEST(config, defaults_to_loopback_on_the_four_ports)
     sf_config_free(c);
 }
 
+TEST(config, a_small_share_of_a_cpu_is_not_none)
+{
+    struct sf_config *c = parse(
+        "profiling: {conditional: {cpu_threshold_percent: 0.5%, rules: [{service: shop, "
+        "cpu_threshold_percent: 0}]}}\n");
+    assert_int_equal(c->retention.keep.all.cpu_percent, 1);
+    assert_int_equal(c->retention.keep.services[0].rule.cpu_percent, 0);
+    sf_config_free(c);
+}
+
 TEST(config, has_the_defaults_of_limits_h)
 {
     struct sf_config *c = parse("# nothing\n");
