@@ -43,6 +43,8 @@
     X(STORE_UPKEEP, "store/clickhouse: what upkeep did")                                    \
     X(STORE_ACKS, "store/clickhouse: requests that wait for ClickHouse")                    \
     X(STORE_MEMO, "store/clickhouse: answers of shards to requests in hand")                \
+    X(STORE_ABSENCE, "store/clickhouse: shards that did not answer in time")                \
+    X(STORE_LINES, "store/clickhouse: idle connections of readers")                         \
     X(WAL, "wal: queue and counters of the log")                                            \
     X(WAL_SLOTS, "wal: states of the log's files")                                          \
     X(SYMBOL, "symbol: names that were found, and requested files")                         \

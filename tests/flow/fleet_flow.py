@@ -254,7 +254,7 @@ def test_metrics_of_more_spans_in_five_minutes_than_one_answer_holds():
             assert not found, told(found)
 
 
-def test_an_answer_takes_few_questions_to_a_shard():
+def test_an_answer_takes_few_round_trips():
     need_clickhouse()
     story = fleet_answers.Story(500)
     at = story.t // fleet_answers.S
@@ -265,24 +265,24 @@ def test_an_answer_takes_few_questions_to_a_shard():
         shipped(one)
         proxies = [Proxy(shard.port, share=0) for shard in bed.shards]
         url = "clickhouse://" + ",".join(f"127.0.0.1:{p.server_address[1]}" for p in proxies) + "/spanflame"
-        with Server(config(url, timeout="60s", interval="10m")) as reader:
-            def questions(path):
-                before = [len(p.questions) for p in proxies]
+        with Server(config(url, timeout="60s", interval="10m") + "alerts: {pack: false}\n") as reader:
+            def round_trips(path):
+                before, n = [len(p.questions) for p in proxies], reader.metric("spanflame_remote_round_trips_total")
                 answer = reader.get(path, {"Accept": "application/json"}, timeout=60)
                 assert answer.status == 200, (path, answer.text)
-                return max(len(p.questions) - b for p, b in zip(proxies, before)), answer
+                n = reader.metric("spanflame_remote_round_trips_total") - n
+                print(f"# {path.split('?')[0]}: {n} round trips, {max(len(p.questions) - b for p, b in zip(proxies, before))} questions")
+                return n, answer
             # Every shard is seen to be there, and the upkeep of the start is over.
             wait_for(lambda: [x.get("schema") for x in reader.json("/api/v1/store")["shards"]].count(None) == 0)
             n = -1
             while n != sum(len(p.questions) for p in proxies):
                 n = sum(len(p.questions) for p in proxies)
                 time.sleep(0.5)
-            # The page's view of a trace asks twice more for each service that has no samples of its own here: cart.
-            for most, path in ((6, f"/api/v2/traces/{trace}"), (8, f"/api/v1/trace/{trace}"), (8, f"/api/v1/spans/{trace}/{span}/profile"),
+            for most, path in ((4, f"/api/v2/traces/{trace}"), (6, f"/api/v1/trace/{trace}"), (8, f"/api/v1/spans/{trace}/{span}/profile"),
                                (8, f"/api/v1/spans/{trace}/{span}/ledger"), (8, f"/api/v1/traces/{trace}/flame"),
                                (20, f"/api/v1/cohort?q={query}&from={at - 10}&until={at + 2300}")):
-                n, answer = questions(path)
-                print(f"# {path.split('?')[0]}: {n} questions")
+                n, answer = round_trips(path)
                 assert 0 < n <= most, (path, n, most)
             assert json.loads(answer.text)["found"] == 500, "and the span set has 500 spans"
 
@@ -357,6 +357,7 @@ class Proxy(http.server.ThreadingHTTPServer):
         proxy = self
         self.random = random.Random(seed)
         self.share, self.n_spoiled, self.seen, self.questions = share, 0, set(), []
+        self.before = lambda question: None  # called with each question before it is passed on
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -369,6 +370,7 @@ class Proxy(http.server.ThreadingHTTPServer):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 if not any(table in body for table in BACKGROUND_TABLES):
                     proxy.questions.append(body.decode("utf-8", "replace"))
+                    proxy.before(proxy.questions[-1])
                 c = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
                 headers = {k: v for k, v in self.headers.items() if k.lower() in ("content-encoding", "content-type")}
                 c.request("POST", self.path, body, headers)
@@ -400,6 +402,72 @@ class Proxy(http.server.ThreadingHTTPServer):
             tls.load_cert_chain(*certificate)
             self.socket = tls.wrap_socket(self.socket, server_side=True)
         threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+def is_partial(answer):
+    return "did not answer" in str(answer.getheader("x-spanflame-partial")) + answer.text
+
+
+def test_shards_are_queried_at_once():
+    """Each shard answers a question only when the other one has been asked, too."""
+    need_clickhouse()
+    story = fleet_answers.Story()
+    with clickhouse_bed.Bed(2) as bed, Server(config(bed.url(), timeout="60s")) as one:
+        story.send(one)
+        shipped(one)
+        proxies = [Proxy(shard.port, share=0) for shard in bed.shards]
+        url = "clickhouse://" + ",".join(f"127.0.0.1:{p.server_address[1]}" for p in proxies) + "/spanflame"
+        with Server(config(url, timeout="60s", interval="10m") + "alerts: {pack: false}\n") as reader:
+            wait_for(lambda: [x.get("schema") for x in reader.json("/api/v1/store")["shards"]].count(None) == 0)
+            changed, asked, alone = threading.Condition(), [set(), set()], []
+
+            def meet(i, question):
+                # Entries are asked of shards that have rows. Other questions are the same for all shards.
+                if question.startswith(("SELECT toUInt8(0)", "SELECT 1 ")) or "system." in question:
+                    return
+                with changed:
+                    asked[i].add(question)
+                    changed.notify_all()
+                    if not changed.wait_for(lambda: question in asked[1 - i], 10):
+                        alone.append(question)
+            for i, p in enumerate(proxies):
+                p.before = lambda question, i=i: meet(i, question)
+            for question in (story.span_questions()[:3] + story.operation_questions()[:1] + story.tag_questions()[:2]
+                             + story.profile_questions()[:2]):
+                answer = fleet_answers.ask(reader, question)[1]
+                assert answer.status == 200 and not is_partial(answer), (question, answer.text[:300])
+                assert not alone, (question, alone)
+            assert len(asked[0] & asked[1]) >= 5, asked
+
+
+def test_a_shard_that_hangs_does_not_hold_up_later_requests():
+    need_clickhouse()
+    with clickhouse_bed.Bed(2) as bed, Server(config(bed.url())) as one:
+        spans = [make_span(service="web") for _ in range(40)]
+        one.send(spans)
+        shipped(one)
+        proxies = [Proxy(shard.port, share=0) for shard in bed.shards]
+        url = "clickhouse://" + ",".join(f"127.0.0.1:{p.server_address[1]}" for p in proxies) + "/spanflame"
+        with Server(config(url, timeout="60s", interval="10m") + "alerts: {pack: false}\nlimits: {query_time: 6s}\n") as reader:
+            wait_for(lambda: [x.get("schema") for x in reader.json("/api/v1/store")["shards"]].count(None) == 0)
+            goes_on = threading.Event()
+            proxies[1].before = lambda question: goes_on.wait(120)
+            path = "/api/search?limit=100&q=" + urllib.parse.quote('{ resource.service.name = "web" }')
+            n = []
+            for _ in range(4):
+                before = len(proxies[1].questions)
+                answer = reader.get(path, {"Accept": "application/json"}, timeout=60)
+                assert answer.status == 200 and "shard 2 of 2 did not answer" in str(answer.getheader("x-spanflame-partial")), \
+                    (answer.status, answer.text[:300])
+                assert 0 < len(json.loads(answer.body)["traces"]) < 40, "what the other shard has"
+                n.append([q for q in proxies[1].questions[before:] if not q.startswith(("SELECT 1 ", "KILL"))])
+            assert len(n[0]) == 1 and not any(n[1:]), n  # only probes
+            goes_on.set()
+
+            def whole():
+                answer = reader.get(path, {"Accept": "application/json"}, timeout=60)
+                return answer.status == 200 and not is_partial(answer) and len(json.loads(answer.body)["traces"]) == 40
+            wait_for(whole)
 
 
 def test_answers_that_are_lost_after_storing_change_no_total():

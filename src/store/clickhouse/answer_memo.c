@@ -43,7 +43,8 @@ bool sf_answer_memo_get(struct sf_answer_memo *m, int64_t begun_ns, uint32_t sha
     for (uint32_t i = 0; begun_ns && !is_found && i < m->n; i++) {
         const struct sf_memo_entry *e = &m->list[i];
         if (answer_memo_is_it(e, begun_ns, shard, question)) {
-            sf_buf_add(out, e->bytes + e->question_len, e->len);
+            if (out)
+                sf_buf_add(out, e->bytes + e->question_len, e->len);
             is_found = true;
         }
     }

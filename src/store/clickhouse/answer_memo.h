@@ -18,7 +18,8 @@ struct sf_answer_memo {
 void sf_answer_memo_init(struct sf_answer_memo *m);
 void sf_answer_memo_done(struct sf_answer_memo *m);
 
-/* Adds the cached answer to `out`; false: not cached. `begun_ns` 0: no request, never cached. */
+/* Adds the cached answer to `out`, which may be NULL; false: not cached. `begun_ns` 0: no request,
+ * never cached. */
 bool sf_answer_memo_get(struct sf_answer_memo *m, int64_t begun_ns, uint32_t shard, sf_str question,
                         struct sf_buf *out);
 void sf_answer_memo_put(struct sf_answer_memo *m, int64_t begun_ns, uint32_t shard, sf_str question,

@@ -105,17 +105,24 @@ static enum sf_err operation_union_take(struct joining *j, sf_bytes in, struct s
     return sf_row_binary_check(&r, why);
 }
 
-static enum sf_err operation_union_ask_shard(struct joining *j, uint32_t i, int64_t from_ns,
-                                             int64_t to_ns, struct sf_why *why)
+static enum sf_err operation_union_ask(struct joining *j, int64_t from_ns, int64_t to_ns,
+                                       struct sf_why *why)
 {
-    struct sf_buf sql = {0}, answer = {.max = ANSWER_LEN};
-    enum sf_err err;
+    struct sf_remote_query *list = sf_remote_source_queries(j->r, 1, ANSWER_LEN);
+    struct sf_buf sql = {0};
+    enum sf_err err = list ? SF_OK : sf_no_memory(why, "queries to shards");
     operation_union_put_question(j, from_ns, to_ns, &sql);
-    err = sf_remote_source_ask(j->r, i, j->q, &sql, &answer, why);
-    if (!err)
-        err = operation_union_take(j, sf_buf_bytes(&answer), why);
+    if (list)
+        sf_remote_source_ask_each(j->r, j->q, &sql, list);
+    for (uint32_t i = 0; !err && i < j->r->n_shards; i++) {
+        err = sf_remote_source_result(&list[i], why);
+        if (!err)
+            err = operation_union_take(j, sf_buf_bytes(&list[i].out), why);
+        if (err && sf_remote_source_goes_on(j->r, i, j->q, err))
+            err = SF_OK;
+    }
     sf_buf_done(&sql);
-    sf_buf_done(&answer);
+    sf_remote_source_queries_free(j->r, list, 1);
     return err;
 }
 
@@ -141,12 +148,7 @@ static enum sf_err operation_union_join(struct joining *j, int64_t from_ns, int6
         else
             err = sf_no_room(why, "the operations");
     }
-    for (uint32_t i = 0; !err && i < j->r->n_shards; i++) {
-        err = operation_union_ask_shard(j, i, from_ns, to_ns, why);
-        if (err && sf_remote_source_goes_on(j->r, i, j->q, err))
-            err = SF_OK;
-    }
-    return err;
+    return err ? err : operation_union_ask(j, from_ns, to_ns, why);
 }
 
 enum sf_err sf_operation_union_read(const struct sf_remote_source *r, int64_t from_ns,

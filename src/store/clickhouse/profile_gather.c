@@ -1,7 +1,8 @@
 /* profile_gather.c - reads profiles and samples from all shards into a view.
  *
  * For each tenant and shard there are two or three statements: the rows, and the dictionary
- * entries (series, stacks, frames, processes) that these rows refer to. Conditions are written
+ * entries (series, stacks, frames, processes) that these rows refer to. Each is sent to all shards
+ * at once; statements that shards answer quickly are sent together. Conditions are written
  * as SQL that selects at least the rows the local store would select; the local store then
  * evaluates the query over the view. A shard's answer is used completely or not at all. */
 #include "store/clickhouse/profile_gather.h"
@@ -29,7 +30,11 @@ struct asking {
     /* For aggregates of single profiles: selects the profiles; otherwise empty. */
     struct sf_buf profiles;
     bool has_totals; /* the rows are profiles */
+    bool is_quick;   /* rows are found by an index: ask for entries without waiting for the rows */
 };
+
+/* The queries of a shard are in three lists, each with one query for each shard. */
+enum { ROWS, ENTRIES, PROFILES, KINDS };
 
 /* ---- open ---- */
 
@@ -273,44 +278,59 @@ static void profile_gather_put_entries(const struct asking *a, struct sf_buf *sq
 
 /* ---- asking ---- */
 
-struct answers { /* of one shard */
-    struct sf_buf rows, entries, profiles;
-};
-
-static enum sf_err profile_gather_read_shard(struct asking *a, uint32_t i, struct answers *to,
-                                             struct sf_why *why)
+static void put_all_rows(const struct asking *a, struct sf_buf *sql)
 {
-    const struct sf_remote_source *r = a->g->r;
-    struct sf_buf sql = {0};
-    enum sf_err err;
-    to->rows.max = to->entries.max = to->profiles.max = ANSWER_LEN;
-    put_select(a, a->columns, false, &sql);
-    sf_buf_print(&sql, " FORMAT RowBinary");
-    err = sf_remote_source_ask(r, i, &a->q, &sql, &to->rows, why);
-    if (!err && to->rows.len) {
-        sf_buf_reset(&sql);
-        profile_gather_put_entries(a, &sql);
-        err = sf_remote_source_ask(r, i, &a->q, &sql, &to->entries, why);
-    }
-    if (!err && to->rows.len && a->profiles.len) {
-        sf_buf_reset(&sql);
-        sf_buf_print(&sql, "SELECT %s FROM %s.profiles WHERE ", sf_profile_answer_profiles,
-                     r->database);
-        sf_buf_add_str(&sql, sf_buf_str(&a->profiles));
-        sf_buf_print(&sql, " FORMAT RowBinary");
-        err = sf_remote_source_ask(r, i, &a->q, &sql, &to->profiles, why);
-    }
-    sf_buf_done(&sql);
-    return err;
+    put_select(a, a->columns, false, sql);
+    sf_buf_print(sql, " FORMAT RowBinary");
 }
 
-static enum sf_err profile_gather_take(const struct asking *a, const struct answers *from,
-                                       struct sf_profile_answer *to, struct sf_why *why)
+static void put_single_profiles(const struct asking *a, struct sf_buf *sql)
 {
-    enum sf_err err = sf_profile_answer_add_entries(to, sf_buf_bytes(&from->entries), why);
-    sf_bytes rows = sf_buf_bytes(&from->rows);
-    if (!err && from->profiles.len)
-        err = sf_profile_answer_add_profiles(to, sf_buf_bytes(&from->profiles), false, why);
+    sf_buf_print(sql, "SELECT %s FROM %s.profiles WHERE ", sf_profile_answer_profiles,
+                 a->g->r->database);
+    sf_buf_add_str(sql, sf_buf_str(&a->profiles));
+    sf_buf_print(sql, " FORMAT RowBinary");
+}
+
+/* One round, or two: entries are needed only of shards that have rows. */
+static void profile_gather_read(struct asking *a, struct sf_remote_query *list)
+{
+    const struct sf_remote_source *r = a->g->r;
+    uint32_t n = r->n_shards;
+    for (uint32_t i = 0; i < n; i++) {
+        put_all_rows(a, &list[ROWS * n + i].sql);
+        if (a->is_quick)
+            profile_gather_put_entries(a, &list[ENTRIES * n + i].sql);
+    }
+    sf_remote_source_ask_all(r, &a->q, list, (size_t)KINDS * n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct sf_remote_query *rows = &list[ROWS * n + i];
+        if (rows->err || !rows->out.len)
+            continue;
+        if (!a->is_quick)
+            profile_gather_put_entries(a, &list[ENTRIES * n + i].sql);
+        if (a->profiles.len)
+            put_single_profiles(a, &list[PROFILES * n + i].sql);
+    }
+    if (!a->is_quick || a->profiles.len)
+        sf_remote_source_ask_all(r, &a->q, list + n, (size_t)(KINDS - 1) * n);
+}
+
+static enum sf_err profile_gather_take(const struct asking *a, const struct sf_remote_query *list,
+                                       uint32_t shard, struct sf_profile_answer *to,
+                                       struct sf_why *why)
+{
+    uint32_t n = a->g->r->n_shards;
+    const struct sf_remote_query *profiles = &list[PROFILES * n + shard];
+    sf_bytes rows = sf_buf_bytes(&list[ROWS * n + shard].out);
+    enum sf_err err = SF_OK;
+    for (uint32_t kind = 0; !err && kind < KINDS; kind++)
+        err = sf_remote_source_result(&list[kind * n + shard], why);
+    if (err || !rows.len)
+        return err;
+    err = sf_profile_answer_add_entries(to, sf_buf_bytes(&list[ENTRIES * n + shard].out), why);
+    if (!err && profiles->out.len)
+        err = sf_profile_answer_add_profiles(to, sf_buf_bytes(&profiles->out), false, why);
     if (err)
         return err;
     if (a->has_totals)
@@ -320,17 +340,15 @@ static enum sf_err profile_gather_take(const struct asking *a, const struct answ
 }
 
 /* The answer of a shard is used completely or not at all. */
-static enum sf_err gather_shard(struct asking *a, uint32_t i, struct sf_why *why)
+static enum sf_err gather_shard(struct asking *a, const struct sf_remote_query *list, uint32_t i,
+                                struct sf_why *why)
 {
-    struct answers answers = {0};
     struct sf_arena arena;
     struct sf_profile_answer found = {.req = &arena};
     enum sf_err err;
     if (!sf_arena_init(&arena, ARENA_LEN))
         return sf_no_memory(why, "the answer of a shard");
-    err = profile_gather_read_shard(a, i, &answers, why);
-    if (!err)
-        err = profile_gather_take(a, &answers, &found, why);
+    err = profile_gather_take(a, list, i, &found, why);
     if (!err && found.n_profiles) {
         struct sf_profile_batch batch = sf_profile_answer_batch(&found);
         a->g->q->stats.n_rows += found.n_samples;
@@ -338,21 +356,22 @@ static enum sf_err gather_shard(struct asking *a, uint32_t i, struct sf_why *why
     }
     sf_profile_answer_done(&found);
     sf_arena_done(&arena);
-    sf_buf_done(&answers.rows);
-    sf_buf_done(&answers.entries);
-    sf_buf_done(&answers.profiles);
     return err;
 }
 
 static enum sf_err clickhouse_profile_gather(struct asking *a, struct sf_why *why)
 {
     const struct sf_remote_source *r = a->g->r;
-    enum sf_err err = SF_OK;
+    struct sf_remote_query *list = sf_remote_source_queries(r, KINDS, ANSWER_LEN);
+    enum sf_err err = list ? SF_OK : sf_no_memory(why, "queries to shards");
+    if (list)
+        profile_gather_read(a, list);
     for (uint32_t i = 0; !err && i < r->n_shards; i++) {
-        err = gather_shard(a, i, why);
+        err = gather_shard(a, list, i, why);
         if (err && sf_remote_source_goes_on(r, i, a->g->q, err))
             err = SF_OK;
     }
+    sf_remote_source_queries_free(r, list, KINDS);
     return err;
 }
 
@@ -388,6 +407,7 @@ static enum sf_err ask_profiles(struct asking *a, const struct sf_prof_query *qu
     a->columns = sf_profile_answer_profiles;
     a->has_totals = true;
     a->has_stacks = false;
+    a->is_quick = stacks == SF_GATHER_TOTALS;
     if (stacks == SF_GATHER_TOTALS)
         return put_profiles(&a->where, query, why);
     a->table = "aggregates";
@@ -417,6 +437,37 @@ static enum sf_err ask_profiles(struct asking *a, const struct sf_prof_query *qu
     return err;
 }
 
+static bool is_asked(const struct asking *a)
+{
+    struct sf_buf rows = {0}, entries = {0};
+    bool is_cached;
+    put_all_rows(a, &rows);
+    profile_gather_put_entries(a, &entries);
+    is_cached = sf_remote_source_is_cached(a->g->r, &a->q, &rows) &&
+                sf_remote_source_is_cached(a->g->r, &a->q, &entries);
+    sf_buf_done(&rows);
+    sf_buf_done(&entries);
+    return is_cached;
+}
+
+/* If this request has read the profiles of all services in the same range before, the statements of
+ * that query are used again, whose answers are cached: the query is evaluated over the view. */
+static void use_wider(struct asking *a, const struct sf_prof_query *query)
+{
+    struct sf_prof_query all = {
+        .from_ns = query->from_ns, .to_ns = query->to_ns, .select = query->select};
+    struct sf_buf columns = {0};
+    struct asking wide;
+    profile_gather_begin(&wide, a->g, a->q.tenants);
+    if (!ask_profiles(&wide, &all, SF_GATHER_TOTALS, &columns, NULL) && is_asked(&wide)) {
+        struct asking narrow = *a;
+        *a = wide;
+        wide = narrow;
+    }
+    profile_gather_done(&wide);
+    sf_buf_done(&columns);
+}
+
 enum sf_err sf_profile_gather_profiles(struct sf_profile_gather *g,
                                        const struct sf_prof_query *query,
                                        enum sf_gather_stacks stacks, struct sf_why *why)
@@ -427,6 +478,8 @@ enum sf_err sf_profile_gather_profiles(struct sf_profile_gather *g,
         struct asking a;
         profile_gather_begin(&a, g, &g->q->tenants[i]);
         err = ask_profiles(&a, query, stacks, &columns, why);
+        if (!err && stacks == SF_GATHER_TOTALS)
+            use_wider(&a, query);
         if (!err)
             err = clickhouse_profile_gather(&a, why);
         profile_gather_done(&a);
@@ -448,6 +501,7 @@ enum sf_err sf_profile_gather_details(struct sf_profile_gather *g,
         a.table = "details";
         a.columns = sf_profile_answer_details;
         a.has_stacks = has_stacks;
+        a.is_quick = query->n_spans || query->n_traces;
         err = profile_gather_put_series(&a.where, query->type, query->match, query->n_match, why);
         profile_gather_put_ids(&a.where, query);
         put_detail_times(&a.where, query);

@@ -25,9 +25,11 @@
 #include "store/clickhouse/pin_book.h"
 #include "store/clickhouse/profile_union.h"
 #include "store/clickhouse/remote_erase.h"
+#include "store/clickhouse/remote_fate.h"
 #include "store/clickhouse/remote_keep.h"
 #include "store/clickhouse/row_windows.h"
 #include "store/clickhouse/schema.h"
+#include "store/clickhouse/shard_absence.h"
 #include "store/clickhouse/shared_text.h"
 #include "store/clickhouse/ship_state.h"
 #include "store/clickhouse/shipper.h"
@@ -51,11 +53,22 @@ struct sf_remote {
                               nothing due */
     struct sf_acks acks;
     struct sf_answer_memo memo;
+    struct sf_shard_absence absence;
+    struct sf_shard_lines *lines; /* of readers */
+    atomic_uint_fast64_t n_rounds;
 };
 
 static struct sf_remote *remote_of(struct sf_store *s)
 {
     return sf_local_wrapper(s);
+}
+
+static void remote_done_shared(struct sf_remote *r)
+{
+    sf_acks_done(&r->acks);
+    sf_answer_memo_done(&r->memo);
+    sf_shard_absence_done(&r->absence);
+    sf_shard_lines_free(r->lines);
 }
 
 /* Opens a connection for this call only: those of the shipper are in use. */
@@ -181,7 +194,10 @@ static struct sf_remote_source remote_source_of(struct sf_store *s)
                                      .shipped_lsn = shipped_lsn,
                                      .open = open_to_read,
                                      .arg = r,
-                                     .memo = &r->memo};
+                                     .memo = &r->memo,
+                                     .absence = &r->absence,
+                                     .lines = r->lines,
+                                     .n_rounds = &r->n_rounds};
 }
 
 static enum sf_err remote_traces_get(struct sf_store *s, const struct sf_trace_ask *asks,
@@ -383,7 +399,7 @@ static enum sf_err remote_keep_get(struct sf_store *s, uint32_t tenant, int64_t 
     struct sf_remote_source source = remote_source_of(s);
     struct sf_query_ctx q = {.tenants = &tenant, .n_tenants = 1, .req = req};
     enum sf_err err = sf_store_local_ops.keep_get(s, tenant, hour, req, out, why);
-    return err == SF_ERR_NOT_FOUND ? sf_remote_keep_rules(&source, hour, &q, out, why) : err;
+    return err == SF_ERR_NOT_FOUND ? sf_remote_fate_rules(&source, hour, &q, out, why) : err;
 }
 
 static enum sf_err remote_keep_states(struct sf_store *s, const struct sf_keep_ask *asks,
@@ -391,7 +407,7 @@ static enum sf_err remote_keep_states(struct sf_store *s, const struct sf_keep_a
                                       struct sf_why *why)
 {
     struct sf_remote_source source = remote_source_of(s);
-    return sf_remote_keep_states(&source, asks, n, q, out, why);
+    return sf_remote_fate_states(&source, asks, n, q, out, why);
 }
 
 /* ---- pins, shared texts and leases: on the first shard ---- */
@@ -503,8 +519,7 @@ static void remote_close(struct sf_store *s)
     r = remote_of(s);
     sf_upkeep_stop(r->upkeep);
     sf_shipper_stop(r->shipper);
-    sf_acks_done(&r->acks);
-    sf_answer_memo_done(&r->memo);
+    remote_done_shared(r);
     sf_heap_free(r);
     sf_local_wrap(s, &sf_store_local_ops, NULL);
     sf_store_local_ops.close(s);
@@ -598,6 +613,9 @@ static void remote_figures(struct sf_store *s, sf_store_figure_fn say, void *arg
          "Records that could not be read when they were to be sent.", true, .val = c.n_skipped},
         {"spanflame_ship_shards", "Shards of ClickHouse.", .val = c.n_shards},
         {"spanflame_ship_shards_up", "Shards whose last request succeeded.", .val = c.n_up},
+        {"spanflame_remote_round_trips",
+         "Times that a read waited for shards; all shards are queried at once.", true,
+         .val = atomic_load(&remote_of(s)->n_rounds)},
         {"spanflame_upkeep_lease", "1 on the node that maintains the data in ClickHouse.",
          .val = upkeep.has_lease},
         {"spanflame_upkeep_erasures_open",
@@ -723,8 +741,13 @@ enum sf_err sf_remote_open(const struct sf_local_config *local,
                         : sf_no_memory(why, "the remote store");
     if (r)
         sf_acks_init(&r->acks);
-    if (r)
+    if (r) {
         sf_answer_memo_init(&r->memo);
+        sf_shard_absence_init(&r->absence);
+        r->lines = sf_shard_lines_new();
+    }
+    if (r && !r->lines)
+        err = sf_no_memory(why, "the remote store");
     if (err == SF_ERR_NOT_FOUND)
         err = SF_OK;
     if (!err) {
@@ -740,10 +763,8 @@ enum sf_err sf_remote_open(const struct sf_local_config *local,
             sf_shipper_stop(r->shipper);
         if (store)
             store->ops->close(store);
-        if (r) {
-            sf_acks_done(&r->acks);
-            sf_answer_memo_done(&r->memo);
-        }
+        if (r)
+            remote_done_shared(r);
         sf_heap_free(r);
         return err;
     }

@@ -31,15 +31,6 @@ enum sf_err sf_remote_keep_due(const struct sf_remote_source *r, int64_t grace_s
 /* Applies the verdict on a tenant's hour on all shards. It takes effect after `grace_s`. */
 enum sf_err sf_remote_keep_put(const struct sf_remote_source *r, const struct sf_verdict *v,
                                int64_t grace_s, struct sf_why *why);
-/* As keep_states of store.h. */
-enum sf_err sf_remote_keep_states(const struct sf_remote_source *r, const struct sf_keep_ask *asks,
-                                  uint32_t n, struct sf_query_ctx *q, struct sf_keep_state *out,
-                                  struct sf_why *why);
-/* The rules by which an hour of a tenant was judged: head.version and rules of `out`, in q->req;
- * its lists are empty. NOT_FOUND: it was not judged. */
-enum sf_err sf_remote_keep_rules(const struct sf_remote_source *r, int64_t hour,
-                                 struct sf_query_ctx *q, struct sf_verdict *out,
-                                 struct sf_why *why);
 /* Deletes judged samples `grace_s` after the verdict counts, and leftovers of attempts that never
  * counted. */
 enum sf_err sf_remote_keep_clear(struct sf_shard *shard, const char *database, int64_t grace_s,

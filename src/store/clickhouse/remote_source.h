@@ -3,11 +3,15 @@
  * A shard that does not answer is named in q->unread and makes the answer inexact; the rows of the
  * other shards are returned. */
 #pragma once
+#include <stdatomic.h>
+
 #include "base/buf.h"
 #include "store/store.h"
 
 struct sf_answer_memo;
 struct sf_shard;
+struct sf_shard_absence;
+struct sf_shard_lines;
 
 struct sf_remote_source {
     struct sf_store *store;             /* has this node's own rows, and */
@@ -20,7 +24,11 @@ struct sf_remote_source {
     enum sf_err (*open)(void *arg, uint32_t shard, const struct sf_query_ctx *q,
                         struct sf_shard **out, struct sf_why *why);
     void *arg;
-    struct sf_answer_memo *memo; /* of the store; may be NULL */
+    /* Of the store, shared by all its requests: */
+    struct sf_answer_memo *memo;
+    struct sf_shard_absence *absence;
+    struct sf_shard_lines *lines;
+    atomic_uint_fast64_t *n_rounds; /* rounds of queries so far */
 };
 
 /* A batch number consists of the node's number (high 22 bits, so that a node can exclude its own
@@ -43,10 +51,34 @@ void sf_remote_source_tenants(const struct sf_remote_source *r, const struct sf_
 /* Which of the query's tenants has that name; SF_NONE: none. */
 uint32_t sf_remote_source_tenant(const struct sf_remote_source *r, const struct sf_query_ctx *q,
                                  sf_str name);
-/* Queries shard `i`, for at most out->max bytes; uses the answer cached for this request if any. */
-enum sf_err sf_remote_source_ask(const struct sf_remote_source *r, uint32_t i,
-                                 struct sf_query_ctx *q, struct sf_buf *sql, struct sf_buf *out,
-                                 struct sf_why *why);
+
+struct sf_remote_query { /* one query of a round */
+    uint32_t shard;
+    struct sf_buf sql; /* empty: nothing is asked */
+    struct sf_buf out; /* at most out.max bytes */
+    enum sf_err err;   /* the result */
+    struct sf_why why;
+};
+/* `n_kinds` lists, one after the other, with one empty query for each shard. NULL: no memory. */
+struct sf_remote_query *sf_remote_source_queries(const struct sf_remote_source *r, uint32_t n_kinds,
+                                                 size_t max_len);
+void sf_remote_source_queries_free(const struct sf_remote_source *r, struct sf_remote_query *list,
+                                   uint32_t n_kinds); /* NULL is fine */
+/* Sends the queries of a list at once, and waits until each has its result. Answers that are cached
+ * for this request are used. A shard that did not answer in time before is asked again only when
+ * it answers a short query: meanwhile its queries fail at once. With several shards, a query has
+ * two thirds of the request's remaining time, so that the rows of the other shards can still be
+ * returned. */
+void sf_remote_source_ask_all(const struct sf_remote_source *r, struct sf_query_ctx *q,
+                              struct sf_remote_query *list, size_t n);
+/* Puts the same statement into the query of each shard, and sends them. */
+void sf_remote_source_ask_each(const struct sf_remote_source *r, struct sf_query_ctx *q,
+                               const struct sf_buf *sql, struct sf_remote_query *list);
+/* The result of a query, with its message in `why`. */
+enum sf_err sf_remote_source_result(const struct sf_remote_query *query, struct sf_why *why);
+/* Is the answer to this statement cached for the request, from each shard? */
+bool sf_remote_source_is_cached(const struct sf_remote_source *r, const struct sf_query_ctx *q,
+                                const struct sf_buf *sql);
 /* May the query continue without the shard that failed with this error? If so, notes it. */
 bool sf_remote_source_goes_on(const struct sf_remote_source *r, uint32_t i, struct sf_query_ctx *q,
                               enum sf_err err);

@@ -79,35 +79,33 @@ static bool is_fine(const struct windows *w)
            w->query.to_ns - w->query.from_ns <= FINE_S * SF_NS_PER_S;
 }
 
-static enum sf_err count_shard(struct windows *w, uint32_t shard, struct count **list, uint32_t *n,
-                               uint32_t *cap, struct sf_why *why)
+struct counts {
+    struct count *list;
+    uint32_t n, cap;
+};
+
+static void put_counts(const struct windows *w, struct sf_buf *sql)
 {
-    struct sf_buf sql = {0}, answer = {.max = COUNTS_LEN};
-    struct sf_row_reader r;
-    enum sf_err err;
-    sf_buf_print(&sql, "SELECT bucket, %s AS s, toUInt64(count()) FROM %s.spans WHERE ",
+    sf_buf_print(sql, "SELECT bucket, %s AS s, toUInt64(count()) FROM %s.spans WHERE ",
                  is_fine(w) ? "toUInt32(least(intDiv(start_ns, 1000000000), 4294967295))"
                             : "toUInt32(0)",
                  w->source.database);
-    sf_buf_add_str(&sql, sf_buf_str(&w->where));
-    sf_buf_print(&sql, " GROUP BY bucket, s FORMAT RowBinary");
-    err = sf_remote_source_ask(&w->source, shard, w->q, &sql, &answer, why);
-    r = sf_row_reader_init(sf_buf_bytes(&answer));
-    while (!err && sf_row_more(&r)) {
-        if (!sf_list_room(list, *n, cap, 256)) {
-            err = sf_no_memory(why, "the windows of a query");
-            break;
-        }
-        (*list)[*n].bucket_s = sf_row_binary_u32(&r);
-        (*list)[*n].start_s = sf_row_binary_u32(&r);
-        (*list)[*n].n = sf_row_binary_u64(&r);
-        *n += !r.fault;
+    sf_buf_add_str(sql, sf_buf_str(&w->where));
+    sf_buf_print(sql, " GROUP BY bucket, s FORMAT RowBinary");
+}
+
+static enum sf_err row_windows_take_counts(sf_bytes in, struct counts *to, struct sf_why *why)
+{
+    struct sf_row_reader r = sf_row_reader_init(in);
+    while (sf_row_more(&r)) {
+        if (!sf_list_room(&to->list, to->n, &to->cap, 256))
+            return sf_no_memory(why, "the windows of a query");
+        to->list[to->n].bucket_s = sf_row_binary_u32(&r);
+        to->list[to->n].start_s = sf_row_binary_u32(&r);
+        to->list[to->n].n = sf_row_binary_u64(&r);
+        to->n += !r.fault;
     }
-    if (!err)
-        err = sf_row_binary_check(&r, why);
-    sf_buf_done(&answer);
-    sf_buf_done(&sql);
-    return err;
+    return sf_row_binary_check(&r, why);
 }
 
 static enum sf_err row_windows_add_window(struct windows *w, struct window one, struct sf_why *why)
@@ -190,20 +188,28 @@ static enum sf_err row_windows_plan(struct windows *w, struct count *list, uint3
 
 static enum sf_err make_windows(struct windows *w, struct sf_why *why)
 {
-    struct count *list = NULL;
-    uint32_t n = 0, cap = 0;
-    enum sf_err err = SF_OK;
+    struct sf_remote_query *list = sf_remote_source_queries(&w->source, 1, COUNTS_LEN);
+    struct sf_buf sql = {0};
+    struct counts counts = {0};
+    enum sf_err err = list ? SF_OK : sf_no_memory(why, "queries to shards");
+    put_counts(w, &sql);
+    if (list)
+        sf_remote_source_ask_each(&w->source, w->q, &sql, list);
     for (uint32_t i = 0; !err && i < w->source.n_shards; i++) {
-        uint32_t before = n;
-        err = count_shard(w, i, &list, &n, &cap, why);
+        uint32_t before = counts.n;
+        err = sf_remote_source_result(&list[i], why);
+        if (!err)
+            err = row_windows_take_counts(sf_buf_bytes(&list[i].out), &counts, why);
         if (err && sf_remote_source_goes_on(&w->source, i, w->q, err)) {
-            n = before;
+            counts.n = before;
             err = SF_OK;
         }
     }
     if (!err)
-        err = row_windows_plan(w, list, n, why);
-    sf_heap_free(list);
+        err = row_windows_plan(w, counts.list, counts.n, why);
+    sf_heap_free(counts.list);
+    sf_buf_done(&sql);
+    sf_remote_source_queries_free(&w->source, list, 1);
     return err;
 }
 

@@ -13,9 +13,15 @@
 #include "os/clock.h"
 #include "os/fetch.h"
 #include "os/random.h"
+#include "os/thread.h"
 #include "wire/row_binary.h"
 
-enum { QUERY_LEN = 200000 }; /* ClickHouse accepts 262144 bytes by default */
+enum {
+    QUERY_LEN = 200000, /* ClickHouse accepts 262144 bytes by default */
+    MAX_HEADERS = 5,
+    MAX_LINES = 16,              /* sets of connections that are kept while unused */
+    STEP_NS = 100 * SF_NS_PER_MS /* how often the cancel flag is checked during a wait */
+};
 
 struct sf_shard {
     char *address, *database, *user_header, *key_header, *ca_file; /* the last three may be NULL */
@@ -143,20 +149,26 @@ static enum sf_err shard_say(const struct sf_shard *s, const struct sf_fetch_ref
     return sf_fail(why, err, "%.80s: %.150s", s->address, text);
 }
 
+static size_t shard_put_headers(const struct sf_shard *s, const char *headers[MAX_HEADERS])
+{
+    size_t n = 0;
+    headers[n++] = "Expect:";
+    if (s->user_header)
+        headers[n++] = s->user_header;
+    if (s->key_header)
+        headers[n++] = s->key_header;
+    return n;
+}
+
 static enum sf_err send_request(struct sf_shard *s, const char *url, struct request *r,
                                 struct sf_why *why)
 {
     struct sf_fetch_refusal refusal = {0};
     struct sf_why own = {0};
     char encoding[40];
-    const char *headers[5];
-    size_t n = 0;
+    const char *headers[MAX_HEADERS];
+    size_t n = shard_put_headers(s, headers);
     enum sf_err err;
-    headers[n++] = "Expect:";
-    if (s->user_header)
-        headers[n++] = s->user_header;
-    if (s->key_header)
-        headers[n++] = s->key_header;
     if (r->encoding) {
         snprintf(encoding, sizeof(encoding), "Content-Encoding: %s", r->encoding);
         headers[n++] = encoding;
@@ -197,16 +209,24 @@ static void shard_add_escaped(struct sf_buf *out, sf_str text)
     }
 }
 
+enum { SQL_URL_CAP = 400 };
+
+static void shard_put_url(const struct sf_shard *s, sf_str sql, const char *query_id,
+                          char url[SQL_URL_CAP])
+{
+    /* A statement with thousands of ids exceeds the default limit. */
+    snprintf(url, SQL_URL_CAP, "%s/?wait_end_of_query=1%s%s%s", s->address,
+             query_id ? "&query_id=" : "", query_id ? query_id : "",
+             sql.len > QUERY_LEN ? "&max_query_size=67108864" : "");
+}
+
 static enum sf_err send_sql(struct sf_shard *s, sf_str sql, const char *query_id, int64_t whole_ns,
                             struct sf_buf *answer, struct sf_why *why)
 {
-    char url[SF_FETCH_URL_CAP];
+    char url[SQL_URL_CAP];
     struct request r = {
         .type = "text/plain", .body = sf_str_bytes(sql), .answer = answer, .whole_ns = whole_ns};
-    /* A statement with thousands of ids exceeds the default limit. */
-    snprintf(url, sizeof(url), "%s/?wait_end_of_query=1%s%s%s", s->address,
-             query_id ? "&query_id=" : "", query_id ? query_id : "",
-             sql.len > QUERY_LEN ? "&max_query_size=67108864" : "");
+    shard_put_url(s, sql, query_id, url);
     return send_request(s, url, &r, why);
 }
 
@@ -219,34 +239,195 @@ enum sf_err sf_shard_run(struct sf_shard *s, sf_str sql, struct sf_why *why)
 
 static const atomic_bool never;
 
+#define KILL_NS (2 * SF_NS_PER_S)
+#define QUICK_KILL_NS \
+    (SF_NS_PER_S / 4) /* in a round, whose caller has the answers of other shards */
+enum { KILL_CAP = 160 };
+
+static void put_kill(const char *query_id, char sql[KILL_CAP])
+{
+    snprintf(sql, KILL_CAP, "KILL QUERY WHERE query_id = '%s' ASYNC", query_id);
+}
+
 /* Uses another connection, for at most two seconds: the first one may still receive an answer. */
 static void kill_query(struct sf_shard *s, const char *query_id)
 {
-    char url[400], sql[160];
-    struct request r = {.type = "text/plain", .whole_ns = 2 * SF_NS_PER_S, .cancel = &never};
+    char url[SQL_URL_CAP], sql[KILL_CAP];
+    struct request r = {.type = "text/plain", .whole_ns = KILL_NS, .cancel = &never};
     snprintf(url, sizeof(url), "%s/", s->address);
-    snprintf(sql, sizeof(sql), "KILL QUERY WHERE query_id = '%s' ASYNC", query_id);
+    put_kill(query_id, sql);
     r.body = sf_str_bytes(sf_str_from(sql));
     /* If this fails, the server stops the query at its own limit. */
     (void)send_request(s, url, &r, NULL);
 }
 
+enum { QUERY_ID_CAP = 48 };
+
+static void shard_name_query(struct sf_shard *s, char query_id[QUERY_ID_CAP])
+{
+    snprintf(query_id, QUERY_ID_CAP, "spanflame-%016" PRIx64 "-%" PRIu64, s->own, s->next_query++);
+}
+
+static bool is_left_running(enum sf_err err)
+{
+    return err == SF_ERR_DEADLINE || err == SF_ERR_CANCELLED || err == SF_ERR_LIMIT;
+}
+
 enum sf_err sf_shard_ask(struct sf_shard *s, sf_str sql, int64_t deadline_ns, struct sf_buf *out,
                          struct sf_why *why)
 {
-    char query_id[48];
+    char query_id[QUERY_ID_CAP];
     int64_t left_ns = deadline_ns ? deadline_ns - sf_clock_mono_ns() : s->whole_ns;
     enum sf_err err;
     if (left_ns <= 0)
         return sf_fail(why, SF_ERR_DEADLINE, "%.80s: no time is left to ask", s->address);
     if (s->whole_ns && left_ns > s->whole_ns)
         left_ns = s->whole_ns;
-    snprintf(query_id, sizeof(query_id), "spanflame-%016" PRIx64 "-%" PRIu64, s->own,
-             s->next_query++);
+    shard_name_query(s, query_id);
     err = send_sql(s, sql, query_id, left_ns, out, why);
-    if (err == SF_ERR_DEADLINE || err == SF_ERR_CANCELLED || err == SF_ERR_LIMIT)
+    if (is_left_running(err))
         kill_query(s, query_id);
     return err;
+}
+
+/* ---- several queries at once ---- */
+
+struct sf_shard_lines {
+    struct sf_mutex lock; /* guards the list; a leaf lock */
+    struct sf_fetches *list[MAX_LINES];
+    size_t n;
+};
+
+struct sf_shard_lines *sf_shard_lines_new(void)
+{
+    struct sf_shard_lines *l = sf_heap_new(sizeof(*l));
+    if (l)
+        sf_mutex_init(&l->lock, SF_LOCK_STORE_LINES);
+    return l;
+}
+
+void sf_shard_lines_free(struct sf_shard_lines *l)
+{
+    if (!l)
+        return;
+    for (size_t i = 0; i < l->n; i++)
+        sf_fetches_free(l->list[i]);
+    sf_mutex_done(&l->lock);
+    sf_heap_free(l);
+}
+
+static struct sf_fetches *lines_take(struct sf_shard_lines *l)
+{
+    struct sf_fetches *f = NULL;
+    sf_mutex_lock(&l->lock);
+    if (l->n)
+        f = l->list[--l->n];
+    sf_mutex_unlock(&l->lock);
+    return f ? f : sf_fetches_new();
+}
+
+static void lines_give(struct sf_shard_lines *l, struct sf_fetches *f)
+{
+    sf_mutex_lock(&l->lock);
+    if (f && l->n < MAX_LINES) {
+        l->list[l->n++] = f;
+        f = NULL;
+    }
+    sf_mutex_unlock(&l->lock);
+    sf_fetches_free(f);
+}
+
+struct under_way { /* one of the queries of a round */
+    struct sf_shard_query *query;
+    struct sf_fetch_refusal refusal;
+    char url[SQL_URL_CAP], query_id[QUERY_ID_CAP], kill[KILL_CAP];
+    const char *headers[MAX_HEADERS];
+};
+
+static enum sf_err keep_answer(void *arg, const void *p, size_t len, struct sf_why *why)
+{
+    struct under_way *u = arg;
+    return shard_keep(u->query->out, p, len, why);
+}
+
+static void end_query(void *arg, enum sf_err err, const struct sf_why *why)
+{
+    struct under_way *u = arg;
+    u->query->err = err;
+    u->query->why = *why;
+    if (err)
+        u->query->err = shard_say(u->query->shard, &u->refusal, u->url, err, &u->query->why);
+}
+
+static void start_query(struct under_way *u, struct sf_fetches *fetches)
+{
+    struct sf_shard_query *q = u->query;
+    struct sf_shard *s = q->shard;
+    struct sf_fetch f = {.url = u->url,
+                         .content_type = "text/plain",
+                         .body = sf_str_bytes(q->sql),
+                         .headers = u->headers,
+                         .n_headers = shard_put_headers(s, u->headers),
+                         .refusal = &u->refusal,
+                         .tls = {.ca_file = s->ca_file},
+                         .connect_ns = s->connect_ns,
+                         .whole_ns = q->limit_ns ? q->limit_ns : s->whole_ns,
+                         .take = keep_answer,
+                         .arg = u,
+                         .cancel = s->cancel};
+    shard_name_query(s, u->query_id);
+    shard_put_url(s, q->sql, u->query_id, u->url);
+    q->err = sf_fetches_start(fetches, &f, end_query, &q->why);
+}
+
+static void end_kill(void *arg, enum sf_err err, const struct sf_why *why)
+{
+    (void)arg, (void)err, (void)why; /* if it failed, the server stops the query at its own limit */
+}
+
+static void start_kill(struct under_way *u, struct sf_fetches *fetches)
+{
+    struct sf_shard *s = u->query->shard;
+    struct sf_fetch f = {.url = u->url,
+                         .content_type = "text/plain",
+                         .headers = u->headers,
+                         .n_headers = shard_put_headers(s, u->headers),
+                         .tls = {.ca_file = s->ca_file},
+                         .connect_ns = s->connect_ns,
+                         .whole_ns = QUICK_KILL_NS,
+                         .arg = u};
+    put_kill(u->query_id, u->kill);
+    f.body = sf_str_bytes(sf_str_from(u->kill));
+    snprintf(u->url, sizeof(u->url), "%s/", s->address);
+    (void)sf_fetches_start(fetches, &f, end_kill, NULL);
+}
+
+static void finish_all(struct sf_fetches *fetches)
+{
+    while (fetches && sf_fetches_n(fetches))
+        sf_fetches_step(fetches, STEP_NS);
+}
+
+void sf_shard_ask_all(struct sf_shard_lines *lines, struct sf_shard_query *list, size_t n)
+{
+    struct sf_fetches *fetches = lines_take(lines);
+    struct under_way *all = sf_heap_new_n(n, sizeof(*all));
+    for (size_t i = 0; i < n; i++) {
+        if (!fetches || !all) {
+            list[i].err = sf_no_memory(&list[i].why, "queries to shards");
+            continue;
+        }
+        all[i].query = &list[i];
+        start_query(&all[i], fetches);
+    }
+    finish_all(fetches);
+    for (size_t i = 0; all && fetches && i < n; i++) {
+        if (is_left_running(list[i].err))
+            start_kill(&all[i], fetches);
+    }
+    finish_all(fetches);
+    lines_give(lines, fetches);
+    sf_heap_free(all);
 }
 
 /* ---- inserts ---- */

@@ -44,6 +44,28 @@ enum sf_err sf_shard_run(struct sf_shard *s, sf_str sql, struct sf_why *why);
  * the server. */
 enum sf_err sf_shard_ask(struct sf_shard *s, sf_str sql, int64_t deadline_ns, struct sf_buf *out,
                          struct sf_why *why);
+
+/* ---- several queries at once ---- */
+
+/* Connections that stay open between rounds of queries. Threads may share it. */
+struct sf_shard_lines;
+struct sf_shard_lines *sf_shard_lines_new(void);    /* NULL: no memory */
+void sf_shard_lines_free(struct sf_shard_lines *l); /* NULL is allowed */
+
+struct sf_shard_query { /* as for sf_shard_ask */
+    struct sf_shard *shard;
+    sf_str sql;
+    int64_t limit_ns; /* time for the answer; 0: that of the shard */
+    struct sf_buf *out;
+    enum sf_err err; /* the result */
+    struct sf_why why;
+};
+/* Sends all queries at once and waits until each has its result. Several may be to one shard. Uses
+ * connections of `lines`, not those of the shards. */
+void sf_shard_ask_all(struct sf_shard_lines *lines, struct sf_shard_query *list, size_t n);
+
+/* ---- inserts ---- */
+
 /* `sql` is INSERT INTO ... FORMAT RowBinary, `rows` a zstd frame. Stored once per `token`: repeated
  * with the same token, it succeeds and stores nothing. */
 enum sf_err sf_shard_insert(struct sf_shard *s, sf_str sql, const char *token, sf_bytes rows,

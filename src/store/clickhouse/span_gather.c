@@ -1,22 +1,23 @@
 #include "store/clickhouse/span_gather.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/heap.h"
 #include "model/profile.h"
 #include "model/span_rows.h"
 #include "store/local/view.h"
 
-enum { ANSWER_LEN = 64 << 20, ARENA_LEN = 256 << 20 };
+enum { ANSWER_LEN = 64 << 20, ARENA_LEN = 256 << 20, KINDS = 2 };
 
 enum sf_err sf_span_gather_init(struct sf_span_gather *g, const struct sf_remote_source *source,
                                 struct sf_query_ctx *q, struct sf_why *why)
 {
-    *g = (struct sf_span_gather){.source = source, .q = q};
-    g->answers = sf_heap_new_n(2u * source->n_shards, sizeof(*g->answers));
-    if (!g->answers || !sf_arena_init(&g->arena, ARENA_LEN)) {
-        sf_heap_free(g->answers);
-        g->answers = NULL;
+    *g = (struct sf_span_gather){.source = source, .q = q, .tenants = q};
+    g->queries = sf_remote_source_queries(source, KINDS, ANSWER_LEN);
+    if (!g->queries || !sf_arena_init(&g->arena, ARENA_LEN)) {
+        sf_remote_source_queries_free(source, g->queries, KINDS);
+        g->queries = NULL;
         return sf_no_memory(why, "the answers of shards");
     }
     g->found.req = &g->arena;
@@ -33,11 +34,9 @@ static void span_gather_forget(struct sf_span_gather *g)
 
 void sf_span_gather_done(struct sf_span_gather *g)
 {
-    if (!g->answers)
+    if (!g->queries)
         return;
-    for (uint32_t i = 0; i < 2 * g->source->n_shards; i++)
-        sf_buf_done(&g->answers[i]);
-    sf_heap_free(g->answers);
+    sf_remote_source_queries_free(g->source, g->queries, KINDS);
     sf_span_answer_done(&g->found);
     sf_arena_done(&g->arena);
     *g = (struct sf_span_gather){0};
@@ -56,29 +55,103 @@ static void span_gather_put_entries(const struct sf_span_gather *g, struct sf_bu
     const struct sf_span_answer *a = &g->found;
     sf_buf_print(sql, "SELECT toUInt8(0), resource, any(body) FROM %s.resources WHERE ",
                  g->source->database);
-    sf_remote_source_tenants(g->source, g->q, sql);
+    sf_remote_source_tenants(g->source, g->tenants, sql);
     sf_buf_print(sql, " AND resource IN (");
     span_gather_put_ids(sql, a->resource_ids, a->n_resources);
     sf_buf_print(sql,
                  ") GROUP BY resource UNION ALL SELECT toUInt8(1), scope, any(body) FROM %s.scopes "
                  "WHERE ",
                  g->source->database);
-    sf_remote_source_tenants(g->source, g->q, sql);
+    sf_remote_source_tenants(g->source, g->tenants, sql);
     sf_buf_print(sql, " AND scope IN (");
     span_gather_put_ids(sql, a->scope_ids, a->n_scopes);
     sf_buf_print(sql, ") GROUP BY scope FORMAT RowBinary");
 }
 
-static enum sf_err span_gather_read_shard(struct sf_span_gather *g, uint32_t i, sf_str where,
-                                          uint64_t limit, struct sf_why *why)
+struct part { /* the rows of one shard */
+    uint32_t first, n;
+};
+
+/* Removes the rows of a shard whose entries could not be read. */
+static void span_gather_drop(struct sf_span_gather *g, struct part *parts, uint32_t shard)
 {
-    struct sf_buf sql = {0}, *rows = &g->answers[2 * (size_t)i],
-                  *entries = &g->answers[2 * (size_t)i + 1];
-    uint32_t n_before = g->found.n_rows;
+    struct sf_span_answer *a = &g->found;
+    struct part gone = parts[shard];
+    uint32_t end = gone.first + gone.n;
+    if (gone.n)
+        memmove(&a->rows[gone.first], &a->rows[end], (a->n_rows - end) * sizeof(*a->rows));
+    a->n_rows -= gone.n;
+    for (uint32_t i = shard + 1; i < g->source->n_shards; i++)
+        parts[i].first -= gone.n;
+    parts[shard].n = 0;
+}
+
+static enum sf_err span_gather_take_rows(struct sf_span_gather *g, struct part *parts,
+                                         uint64_t limit, struct sf_why *why)
+{
+    for (uint32_t i = 0; i < g->source->n_shards; i++) {
+        struct part *p = &parts[i];
+        enum sf_err err = sf_remote_source_result(&g->queries[i], why);
+        p->first = g->found.n_rows;
+        if (!err)
+            err = sf_span_answer_add(&g->found, sf_buf_bytes(&g->queries[i].out), why);
+        if (err) {
+            g->found.n_rows = p->first;
+            if (!sf_remote_source_goes_on(g->source, i, g->q, err))
+                return err;
+        }
+        p->n = g->found.n_rows - p->first;
+        g->is_cut = g->is_cut || (limit && p->n >= limit);
+    }
+    return SF_OK;
+}
+
+static enum sf_err span_gather_read_entries(struct sf_span_gather *g, struct part *parts,
+                                            struct sf_why *why)
+{
+    struct sf_remote_query *list = g->queries + g->source->n_shards;
+    for (uint32_t i = 0; i < g->source->n_shards; i++) {
+        sf_buf_reset(&list[i].sql);
+        sf_buf_reset(&list[i].out);
+        if (parts[i].n)
+            span_gather_put_entries(g, &list[i].sql);
+    }
+    sf_remote_source_ask_all(g->source, g->q, list, g->source->n_shards);
+    for (uint32_t i = 0; i < g->source->n_shards; i++) {
+        enum sf_err err = sf_remote_source_result(&list[i], why);
+        if (!err)
+            err = sf_span_answer_add_entries(&g->found, sf_buf_bytes(&list[i].out), why);
+        if (!err)
+            continue;
+        if (!sf_remote_source_goes_on(g->source, i, g->q, err))
+            return err;
+        span_gather_drop(g, parts, i);
+    }
+    return SF_OK;
+}
+
+enum sf_err sf_span_gather_ask(struct sf_span_gather *g, const struct sf_buf *sql, uint64_t limit,
+                               struct sf_why *why)
+{
+    struct part *parts = sf_heap_new_n(g->source->n_shards, sizeof(*parts));
     enum sf_err err;
-    sf_buf_reset(rows);
-    sf_buf_reset(entries);
-    rows->max = entries->max = ANSWER_LEN;
+    span_gather_forget(g);
+    if (!parts)
+        return sf_no_memory(why, "the answers of shards");
+    sf_remote_source_ask_each(g->source, g->q, sql, g->queries);
+    err = span_gather_take_rows(g, parts, limit, why);
+    if (!err && g->found.n_rows)
+        err = span_gather_read_entries(g, parts, why);
+    g->q->stats.n_rows += err ? 0 : g->found.n_rows;
+    sf_heap_free(parts);
+    return err;
+}
+
+enum sf_err sf_span_gather_read(struct sf_span_gather *g, sf_str where, uint64_t limit,
+                                struct sf_why *why)
+{
+    struct sf_buf sql = {0};
+    enum sf_err err;
     sf_buf_print(&sql, "SELECT ");
     sf_buf_add_str(&sql, g->columns.len ? g->columns : sf_str_from(sf_span_answer_columns));
     sf_buf_print(&sql, " FROM %s.spans WHERE ", g->source->database);
@@ -86,34 +159,9 @@ static enum sf_err span_gather_read_shard(struct sf_span_gather *g, uint32_t i, 
     if (limit)
         sf_buf_print(&sql, " LIMIT %" PRIu64, limit);
     sf_buf_print(&sql, " FORMAT RowBinary");
-    err = sf_remote_source_ask(g->source, i, g->q, &sql, rows, why);
-    if (!err)
-        err = sf_span_answer_add(&g->found, sf_buf_bytes(rows), why);
-    g->is_cut = g->is_cut || (!err && limit && g->found.n_rows - n_before >= limit);
-    if (!err && g->found.n_rows > n_before) {
-        sf_buf_reset(&sql);
-        span_gather_put_entries(g, &sql);
-        err = sf_remote_source_ask(g->source, i, g->q, &sql, entries, why);
-        if (!err)
-            err = sf_span_answer_add_entries(&g->found, sf_buf_bytes(entries), why);
-    }
-    if (err)
-        g->found.n_rows = n_before; /* discard the incomplete answer of a shard */
+    err = sf_span_gather_ask(g, &sql, limit, why);
     sf_buf_done(&sql);
     return err;
-}
-
-enum sf_err sf_span_gather_read(struct sf_span_gather *g, sf_str where, uint64_t limit,
-                                struct sf_why *why)
-{
-    span_gather_forget(g);
-    for (uint32_t i = 0; i < g->source->n_shards; i++) {
-        enum sf_err err = span_gather_read_shard(g, i, where, limit, why);
-        if (err && !sf_remote_source_goes_on(g->source, i, g->q, err))
-            return err;
-    }
-    g->q->stats.n_rows += g->found.n_rows;
-    return SF_OK;
 }
 
 /* ---- into the view ---- */

@@ -1,6 +1,7 @@
-/* span_gather.h - reads spans of all shards into a view (store/local/view.h).
+/* span_gather.h - reads spans of all shards, to be added to a view (store/local/view.h).
  *
- * Two queries per shard: the rows, and the resources and scopes that they refer to. */
+ * Two rounds of queries: the rows, and the resources and scopes that they refer to. The answer of a
+ * shard is used completely or not at all. */
 #pragma once
 #include "base/arena.h"
 #include "base/buf.h"
@@ -11,7 +12,8 @@ struct sf_span_gather {
     const struct sf_remote_source *source;
     struct sf_query_ctx *q;
     struct sf_arena arena;
-    struct sf_buf *answers; /* two for each shard */
+    struct sf_remote_query *queries;    /* rows, then entries; `found` borrows from their answers */
+    const struct sf_query_ctx *tenants; /* has the tenants, as `q` unless set */
     sf_str columns; /* columns instead of sf_span_answer_columns, in the same form; empty: those */
     struct sf_span_answer found;
     bool is_cut; /* a shard had more rows than were requested */
@@ -25,6 +27,9 @@ void sf_span_gather_done(struct sf_span_gather *g); /* a zeroed object is allowe
  * shard (0: all). Replaces rows found before. */
 enum sf_err sf_span_gather_read(struct sf_span_gather *g, sf_str where, uint64_t limit,
                                 struct sf_why *why);
+/* Likewise with a whole statement, which selects sf_span_answer_columns. */
+enum sf_err sf_span_gather_ask(struct sf_span_gather *g, const struct sf_buf *sql, uint64_t limit,
+                               struct sf_why *why);
 /* Adds the rows that were found to the view. */
 enum sf_err sf_span_gather_add(const struct sf_span_gather *g, struct sf_store *view,
                                struct sf_why *why);

@@ -277,11 +277,12 @@ static enum sf_err take_bodies(struct joining *j, sf_bytes in)
     return err ? err : sf_row_binary_check(&r, j->why);
 }
 
-static enum sf_err tag_union_ask_shard(struct joining *j, uint32_t i)
+static enum sf_err tag_union_ask(struct joining *j)
 {
-    struct sf_buf sql = {0}, answer = {.max = ANSWER_LEN};
+    struct sf_remote_query *list = sf_remote_source_queries(j->r, 1, ANSWER_LEN);
+    struct sf_buf sql = {0};
     bool is_span = j->query->scope == SF_SCOPE_SPAN;
-    enum sf_err err;
+    enum sf_err err = list ? SF_OK : sf_no_memory(j->why, "queries to shards");
     if (is_span && tag_union_wants_names(j))
         put_span_names(j, &sql);
     else if (is_span)
@@ -291,12 +292,18 @@ static enum sf_err tag_union_ask_shard(struct joining *j, uint32_t i)
     else
         put_rests(j, &sql);
     sf_buf_print(&sql, " FORMAT RowBinary");
-    err = sf_remote_source_ask(j->r, i, j->q, &sql, &answer, j->why);
-    if (!err)
-        err = is_span ? tag_union_take_values(j, sf_buf_bytes(&answer))
-                      : take_bodies(j, sf_buf_bytes(&answer));
+    if (list)
+        sf_remote_source_ask_each(j->r, j->q, &sql, list);
+    for (uint32_t i = 0; !err && i < j->r->n_shards; i++) {
+        err = sf_remote_source_result(&list[i], j->why);
+        if (!err)
+            err = is_span ? tag_union_take_values(j, sf_buf_bytes(&list[i].out))
+                          : take_bodies(j, sf_buf_bytes(&list[i].out));
+        if (err && sf_remote_source_goes_on(j->r, i, j->q, err))
+            err = SF_OK;
+    }
     sf_buf_done(&sql);
-    sf_buf_done(&answer);
+    sf_remote_source_queries_free(j->r, list, 1);
     return err;
 }
 
@@ -365,11 +372,8 @@ enum sf_err sf_tag_union_open(const struct sf_remote_source *r, const struct sf_
                                            .close = tag_union_cursor_close};
         err = tag_union_add_own(&j);
     }
-    for (uint32_t i = 0; !err && i < r->n_shards; i++) {
-        err = tag_union_ask_shard(&j, i);
-        if (err && sf_remote_source_goes_on(r, i, q, err))
-            err = SF_OK;
-    }
+    if (!err)
+        err = tag_union_ask(&j);
     sf_arena_done(&j.bodies);
     if (err) {
         tag_union_cursor_close(j.c ? &j.c->base : NULL);

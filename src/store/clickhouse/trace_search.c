@@ -158,31 +158,63 @@ static enum sf_err read_page(struct page *p, sf_bytes in, uint32_t limit, struct
     return sf_row_binary_check(&r, why);
 }
 
-static enum sf_err load_page(struct cursor *c, uint32_t shard, struct sf_why *why)
+static uint32_t page_limit(const struct page *p)
+{
+    return p->list ? NEXT_PAGE : FIRST_PAGE;
+}
+
+static bool needs_page(const struct page *p)
+{
+    return p->at == p->n && p->has_more;
+}
+
+static enum sf_err trace_search_take_page(struct cursor *c, uint32_t shard,
+                                          const struct sf_remote_query *query, struct sf_why *why)
 {
     struct page *p = &c->pages[shard];
-    uint32_t limit = p->list ? NEXT_PAGE : FIRST_PAGE;
-    struct sf_buf sql = {0}, answer = {.max = MAX_PAGES_LEN};
-    struct candidate *list;
-    enum sf_err err;
-    trace_search_put_question(c, p, limit, &sql);
-    c->n_asked++;
-    err = sf_remote_source_ask(&c->source, shard, c->q, &sql, &answer, why);
-    list = err ? NULL : sf_heap_grow(p->list, limit, sizeof(*list));
+    uint32_t limit = page_limit(p);
+    enum sf_err err = sf_remote_source_result(query, why);
+    struct candidate *list = err ? NULL : sf_heap_grow(p->list, limit, sizeof(*list));
     if (!err && !list)
         err = sf_no_memory(why, "traces that may match");
     if (!err) {
         p->list = list;
-        err = read_page(p, sf_buf_bytes(&answer), limit, why);
+        err = read_page(p, sf_buf_bytes(&query->out), limit, why);
     }
-    sf_buf_done(&answer);
-    sf_buf_done(&sql);
     if (err && sf_remote_source_goes_on(&c->source, shard, c->q, err)) {
         p->n = p->at = 0;
         p->is_away = true;
         p->has_more = false;
         err = SF_OK;
     }
+    return err;
+}
+
+/* Reads the next page of each shard whose page is used up. */
+static enum sf_err load_pages(struct cursor *c, struct sf_why *why)
+{
+    struct sf_remote_query *list;
+    uint32_t n = 0;
+    enum sf_err err = SF_OK;
+    for (uint32_t i = 0; i < c->source.n_shards; i++)
+        n += needs_page(&c->pages[i]);
+    if (n == 0)
+        return SF_OK;
+    list = sf_remote_source_queries(&c->source, 1, MAX_PAGES_LEN);
+    if (!list)
+        return sf_no_memory(why, "queries to shards");
+    for (uint32_t i = 0; i < c->source.n_shards; i++) {
+        struct page *p = &c->pages[i];
+        if (needs_page(p))
+            trace_search_put_question(c, p, page_limit(p), &list[i].sql);
+    }
+    c->n_asked += n;
+    sf_remote_source_ask_all(&c->source, c->q, list, c->source.n_shards);
+    for (uint32_t i = 0; !err && i < c->source.n_shards; i++) {
+        if (needs_page(&c->pages[i]))
+            err = trace_search_take_page(c, i, &list[i], why);
+    }
+    sf_remote_source_queries_free(&c->source, list, 1);
     return err;
 }
 
@@ -231,11 +263,11 @@ static enum sf_err trace_search_peek(struct cursor *c, const struct candidate **
 {
     enum sf_err err = load_own(c, why);
     *out = NULL;
+    if (!err)
+        err = load_pages(c, why);
     for (uint32_t i = 0; !err && i < c->source.n_shards; i++) {
         struct page *p = &c->pages[i];
-        if (p->at == p->n && p->has_more)
-            err = load_page(c, i, why);
-        if (!err && p->at < p->n && (!*out || trace_search_compare(c, &p->list[p->at], *out) < 0)) {
+        if (p->at < p->n && (!*out || trace_search_compare(c, &p->list[p->at], *out) < 0)) {
             *out = &p->list[p->at];
             *out_from = i;
         }

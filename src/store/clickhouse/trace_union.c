@@ -15,9 +15,9 @@
 #include "base/list.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "store/clickhouse/span_answer.h"
+#include "store/clickhouse/span_gather.h"
 
-enum { CHUNK = 128, ANSWER_LEN = 64 << 20, ARENA_LEN = 128 << 20 };
+enum { CHUNK = 128, ARENA_LEN = 128 << 20 };
 
 struct own { /* a row of this node that belongs to the current trace */
     sf_span_id id;
@@ -42,11 +42,10 @@ struct cursor {
     uint32_t n_own, cap_own;
     struct sf_table own_at;
 
-    size_t chunk_end; /* the remote rows of requests before this one are loaded */
-    struct sf_arena arena, batch;
-    bool has_arenas;
-    struct sf_buf *answers; /* two for each shard */
-    struct sf_span_answer found;
+    size_t chunk_end;             /* the remote rows of requests before this one are loaded */
+    struct sf_span_gather gather; /* the rows of the chunk on shards */
+    struct sf_arena batch;
+    bool has_batch;
     uint32_t *tenant_of; /* by row; SF_NONE: not a tenant of the query */
     uint32_t at;         /* index of the next remote row of the trace */
 };
@@ -82,52 +81,6 @@ static void print_spans(const struct cursor *c, size_t from, struct sf_buf *sql)
     sf_buf_print(sql, " AND day >= days.1 AND day <= days.2 FORMAT RowBinary");
 }
 
-static void print_ids(struct sf_buf *sql, const uint64_t *ids, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++)
-        sf_buf_print(sql, "%s%" PRIu64, i ? "," : "", ids[i]);
-}
-
-static void print_entries(const struct cursor *c, struct sf_buf *sql)
-{
-    const struct sf_span_answer *a = &c->found;
-    sf_buf_print(sql, "SELECT toUInt8(0), resource, any(body) FROM %s.resources WHERE ",
-                 c->source.database);
-    sf_remote_source_tenants(&c->source, &c->own_q, sql);
-    sf_buf_print(sql, " AND resource IN (");
-    print_ids(sql, a->resource_ids, a->n_resources);
-    sf_buf_print(sql,
-                 ") GROUP BY resource UNION ALL SELECT toUInt8(1), scope, any(body) FROM %s.scopes "
-                 "WHERE ",
-                 c->source.database);
-    sf_remote_source_tenants(&c->source, &c->own_q, sql);
-    sf_buf_print(sql, " AND scope IN (");
-    print_ids(sql, a->scope_ids, a->n_scopes);
-    sf_buf_print(sql, ") GROUP BY scope FORMAT RowBinary");
-}
-
-static enum sf_err trace_union_ask_shard(struct cursor *c, uint32_t i, size_t from,
-                                         struct sf_why *why)
-{
-    struct sf_buf sql = {0}, *spans = &c->answers[2 * i], *entries = &c->answers[2 * i + 1];
-    uint32_t n_before = c->found.n_rows;
-    enum sf_err err;
-    spans->max = entries->max = ANSWER_LEN;
-    print_spans(c, from, &sql);
-    err = sf_remote_source_ask(&c->source, i, c->q, &sql, spans, why);
-    if (!err)
-        err = sf_span_answer_add(&c->found, sf_buf_bytes(spans), why);
-    if (!err && c->found.n_rows > n_before) {
-        sf_buf_reset(&sql);
-        print_entries(c, &sql);
-        err = sf_remote_source_ask(&c->source, i, c->q, &sql, entries, why);
-        if (!err)
-            err = sf_span_answer_add_entries(&c->found, sf_buf_bytes(entries), why);
-    }
-    sf_buf_done(&sql);
-    return err;
-}
-
 static int trace_union_by_trace(const void *x, const void *y)
 {
     const struct sf_span_answer_row *a = x, *b = y;
@@ -148,10 +101,10 @@ static int trace_union_by_trace(const void *x, const void *y)
 /* Is it the same span as in the row before (sent twice, or to two nodes)? */
 static bool is_copy(const struct cursor *c, uint32_t row)
 {
-    const struct sf_span *s = &c->found.rows[row].span, *before;
+    const struct sf_span *s = &c->gather.found.rows[row].span, *before;
     if (row == 0)
         return false;
-    before = &c->found.rows[row - 1].span;
+    before = &c->gather.found.rows[row - 1].span;
     return s->span_id == before->span_id && s->kind == before->kind &&
            s->start_ns == before->start_ns && sf_trace_id_eq(s->trace_id, before->trace_id) &&
            c->tenant_of[row] == c->tenant_of[row - 1];
@@ -159,36 +112,29 @@ static bool is_copy(const struct cursor *c, uint32_t row)
 
 static enum sf_err name_tenants(struct cursor *c, struct sf_why *why)
 {
-    c->tenant_of = sf_arena_new_n(&c->arena, (size_t)c->found.n_rows + 1, sizeof(*c->tenant_of));
+    c->tenant_of = sf_arena_new_n(&c->gather.arena, (size_t)c->gather.found.n_rows + 1,
+                                  sizeof(*c->tenant_of));
     if (!c->tenant_of)
         return sf_no_room(why, "the answer of a shard");
-    for (uint32_t i = 0; i < c->found.n_rows; i++)
-        c->tenant_of[i] = sf_remote_source_tenant(&c->source, &c->own_q, c->found.rows[i].tenant);
+    for (uint32_t i = 0; i < c->gather.found.n_rows; i++)
+        c->tenant_of[i] = sf_remote_source_tenant(&c->source, &c->own_q,
+                                                  c->gather.found.rows[i].tenant);
     return SF_OK;
-}
-
-static void drop_answers(struct cursor *c)
-{
-    for (uint32_t i = 0; c->answers && i < 2 * c->source.n_shards; i++)
-        sf_buf_reset(&c->answers[i]);
-    sf_span_answer_done(&c->found);
-    sf_arena_reset(&c->arena);
-    c->found = (struct sf_span_answer){.req = &c->arena};
 }
 
 static enum sf_err fetch_chunk(struct cursor *c, struct sf_why *why)
 {
+    struct sf_buf sql = {0};
     size_t from = c->ask;
-    drop_answers(c);
+    enum sf_err err;
     c->chunk_end = c->n_asks - from < CHUNK ? c->n_asks : from + CHUNK;
-    for (uint32_t i = 0; i < c->source.n_shards; i++) {
-        enum sf_err err = trace_union_ask_shard(c, i, from, why);
-        if (err && !sf_remote_source_goes_on(&c->source, i, c->q, err))
-            return err;
-    }
-    if (c->found.n_rows)
-        qsort(c->found.rows, c->found.n_rows, sizeof(*c->found.rows), trace_union_by_trace);
-    return name_tenants(c, why);
+    print_spans(c, from, &sql);
+    err = sf_span_gather_ask(&c->gather, &sql, 0, why);
+    sf_buf_done(&sql);
+    if (!err && c->gather.found.n_rows)
+        qsort(c->gather.found.rows, c->gather.found.n_rows, sizeof(*c->gather.found.rows),
+              trace_union_by_trace);
+    return err ? err : name_tenants(c, why);
 }
 
 /* ---- this node's rows ---- */
@@ -212,7 +158,7 @@ static bool note_own(struct cursor *c, const struct sf_span_rows *rows)
  * chooses. */
 static bool trace_union_is_own(const struct cursor *c, uint32_t row)
 {
-    const struct sf_span *s = &c->found.rows[row].span;
+    const struct sf_span *s = &c->gather.found.rows[row].span;
     struct sf_table_lookup lookup;
     uint32_t at;
     if (!c->own_at.n_slots)
@@ -276,8 +222,8 @@ static enum sf_err give_remote(struct cursor *c, struct sf_span_rows *out, struc
     sf_arena_reset(&c->batch);
     if (!trace_union_make_columns(&c->batch, &k))
         return sf_no_room(why, "rows of a trace");
-    for (; c->at < c->found.n_rows && n < SF_ROWS_MAX; c->at++) {
-        const struct sf_span *s = &c->found.rows[c->at].span;
+    for (; c->at < c->gather.found.n_rows && n < SF_ROWS_MAX; c->at++) {
+        const struct sf_span *s = &c->gather.found.rows[c->at].span;
         int order = sf_trace_id_cmp(s->trace_id, id);
         if (order < 0 || (order == 0 && (c->tenant_of[c->at] == SF_NONE || is_copy(c, c->at) ||
                                          trace_union_is_own(c, c->at))))
@@ -301,10 +247,10 @@ static enum sf_err give_remote(struct cursor *c, struct sf_span_rows *out, struc
                                  .status_msg = {k.place, k.status_msg, n},
                                  .resource = k.resource,
                                  .scope = k.scope,
-                                 .resources = c->found.resources,
-                                 .scopes = c->found.scopes,
-                                 .n_resources = c->found.n_resources,
-                                 .n_scopes = c->found.n_scopes,
+                                 .resources = c->gather.found.resources,
+                                 .scopes = c->gather.found.scopes,
+                                 .n_resources = c->gather.found.n_resources,
+                                 .n_scopes = c->gather.found.n_scopes,
                                  .spans = k.spans};
     return SF_OK;
 }
@@ -370,14 +316,9 @@ static void trace_union_cursor_close(struct sf_span_cursor *base)
         return;
     if (c->local)
         c->local->close(c->local);
-    for (uint32_t i = 0; c->answers && i < 2 * c->source.n_shards; i++)
-        sf_buf_done(&c->answers[i]);
-    sf_heap_free(c->answers);
-    sf_span_answer_done(&c->found);
-    if (c->has_arenas) {
-        sf_arena_done(&c->arena);
+    sf_span_gather_done(&c->gather);
+    if (c->has_batch)
         sf_arena_done(&c->batch);
-    }
     sf_table_done(&c->own_at);
     sf_heap_free(c->own);
     sf_heap_free(c->tenants);
@@ -385,25 +326,19 @@ static void trace_union_cursor_close(struct sf_span_cursor *base)
     sf_heap_free(c);
 }
 
-static bool trace_union_make(struct cursor *c, const struct sf_trace_ask *asks,
-                             const struct sf_query_ctx *q)
+static enum sf_err trace_union_make(struct cursor *c, const struct sf_trace_ask *asks,
+                                    const struct sf_query_ctx *q, struct sf_why *why)
 {
     c->asks = sf_heap_new_n(c->n_asks + 1, sizeof(*c->asks));
     c->tenants = sf_heap_new_n(q->n_tenants + 1, sizeof(*c->tenants));
-    c->answers = sf_heap_new_n(2u * c->source.n_shards, sizeof(*c->answers));
-    if (!c->asks || !c->tenants || !c->answers || !sf_arena_init(&c->arena, ARENA_LEN))
-        return false;
-    if (!sf_arena_init(&c->batch, ARENA_LEN)) {
-        sf_arena_done(&c->arena);
-        return false;
-    }
-    c->has_arenas = true;
-    c->found.req = &c->arena;
+    c->has_batch = sf_arena_init(&c->batch, ARENA_LEN);
+    if (!c->asks || !c->tenants || !c->has_batch)
+        return sf_no_memory(why, "a cursor");
     memcpy(c->asks, asks, c->n_asks * sizeof(*c->asks));
     memcpy(c->tenants, q->tenants, q->n_tenants * sizeof(*c->tenants));
     c->own_q.tenants = c->tenants;
     c->own_q.n_tenants = q->n_tenants;
-    return true;
+    return sf_span_gather_init(&c->gather, &c->source, c->q, why);
 }
 
 enum sf_err sf_trace_union_get(const struct sf_remote_source *source,
@@ -420,7 +355,8 @@ enum sf_err sf_trace_union_get(const struct sf_remote_source *source,
     c->source = *source;
     c->q = q;
     c->n_asks = q->n_tenants ? n_asks : 0;
-    err = trace_union_make(c, asks, q) ? SF_OK : sf_no_memory(why, "a cursor");
+    err = trace_union_make(c, asks, q, why);
+    c->gather.tenants = &c->own_q;
     if (!err)
         err = source->own_ops->traces_get(source->store, asks, n_asks, q, &c->local, why);
     if (err) {
