@@ -92,7 +92,7 @@ static double limit_heap(struct sf_load *l, double heap_ns, double most_ns)
 void sf_load_rule_step(struct sf_load *l, const struct sf_profiling *rules,
                        const struct sf_load_seen *seen)
 {
-    double share = sf_load_rule_share(l), next, budget = rules->adaptive_budget_per_10000;
+    double share = sf_load_rule_share(l), next, allowed, budget = rules->adaptive_budget_per_10000;
     double used_ns = (double)seen->process_ns, idle_ns = (double)seen->length_ns * IDLE_CPUS;
     double budget_ns = (used_ns > idle_ns ? used_ns : idle_ns) * budget / 10000;
     double own_ns = (double)seen->own_ns;
@@ -101,14 +101,14 @@ void sf_load_rule_step(struct sf_load *l, const struct sf_profiling *rules,
     if (l->is_paused)
         return; /* no samples are taken, so their cost is unknown */
     own_ns -= limit_heap(l, (double)seen->heap_ns, budget_ns * HEAP_PART);
-    if ((rules->is_adaptive && is_loaded(rules, seen)) || own_ns > budget_ns) {
+    /* The share that the budget allows, if the whole cost is proportional to the rate. */
+    allowed = own_ns > 0 ? share * budget_ns / own_ns : share + STEP;
+    if ((rules->is_adaptive && is_loaded(rules, seen)) || own_ns > budget_ns)
         next = share / 2;
-    } else {
+    else
         next = share + STEP;
-        /* Not beyond the budget, assuming that the whole cost is proportional to the rate. */
-        if (own_ns > 0 && next > share * budget_ns / own_ns)
-            next = steps(l, share * budget_ns / own_ns);
-    }
+    if (next > allowed)
+        next = steps(l, allowed);
     next = next > 1 ? 1 : next < lowest_share(l) ? lowest_share(l) : next;
     l->lowered = 1 - next;
 }

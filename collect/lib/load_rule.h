@@ -1,11 +1,12 @@
 /* load_rule.h - decides how often to sample under a measured load.
  *
- * The cost of profiling is always limited by a budget: above it the rate is halved, down to an
- * eighth of the base rate; below it the rate rises by a quarter of the base rate per step, as far
- * as the budget allows. For a rate that the server raised, the lower bound is an eighth of the
- * configured rate, because an eighth of the raised one can exceed the budget. Adaptive rules halve
- * it above the thresholds of the load, too. When the host is overloaded twice in a row, profiling
- * pauses until the load is ten points lower.
+ * The cost of profiling is always limited by a budget: above it the rate is halved or
+ * lowered to what the budget allows, whichever is less, down to an eighth of the base rate; below
+ * it the rate rises by a quarter of the base rate per step, as far as the budget allows. For a rate
+ * that the server raised, the lower bound is an eighth of the configured rate, because an eighth of
+ * the raised one can exceed the budget. Adaptive rules halve it above the thresholds of the load,
+ * too. When the host is overloaded twice in a row, profiling pauses until the load is ten points
+ * lower.
  *
  * Heap samples follow the same share, and have a limit of their own: a program can allocate so much
  * that an eighth of the base rate exceeds the budget. Their samples alone may cost half of the

@@ -86,6 +86,19 @@ TEST(load_rule, stays_in_the_budget_for_its_own_cost)
     assert_share(&l, 0.21875);
 }
 
+TEST(load_rule, a_cost_far_over_the_budget_ends_with_one_step)
+{
+    struct sf_profiling r = rules();
+    struct sf_load_seen seen = calm();
+    struct sf_load l = {0};
+    seen.own_ns = seen.process_ns * 4 / 100; /* 4 %, a quarter of it is allowed */
+    sf_load_rule_step(&l, &r, &seen);
+    assert_share(&l, 0.25);
+    seen.own_ns = seen.process_ns; /* whatever it takes, an eighth remains */
+    sf_load_rule_step(&l, &r, &seen);
+    assert_share(&l, 0.125);
+}
+
 TEST(load_rule, the_budget_holds_while_nothing_else_is_adaptive)
 {
     struct sf_profiling r = rules();
@@ -158,10 +171,10 @@ TEST(load_rule, a_raised_rate_goes_down_to_an_eighth_of_the_configured_one)
         seen.own_ns = (uint64_t)(sf_load_rule_share(&l) / 0.125 * 0.012 * 2 * S);
         sf_load_rule_step(&l, &r, &seen);
     }
-    assert_share(&l, 0.0625);
-    seen.own_ns = (uint64_t)(0.006 * 2 * S);
-    sf_load_rule_step(&l, &r, &seen); /* 0.6 % at 62.5, allowed is 1 %: so many as last, in steps */
     assert_share(&l, 0.1);
+    seen.own_ns = (uint64_t)(0.0075 * 2 * S);
+    sf_load_rule_step(&l, &r, &seen); /* 0.75 % at 100, allowed is 1 %: as many as last, in steps */
+    assert_share(&l, 0.13125);
     seen.own_ns = S; /* whatever the rate is */
     for (int i = 0; i < 6; i++)
         sf_load_rule_step(&l, &r, &seen);
