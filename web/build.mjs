@@ -40,7 +40,7 @@ for (const file of made.outputFiles) {
   else writeFileSync(join(out, `${stem}.${ending}`), file.contents); // the script names it
 }
 names.icon = put("icon", "svg", readFileSync(join(here, "src/icon.svg")));
-const licences = ["preact", "uplot"].map((name) => {
+const licences = ["preact"].map((name) => {
   const text = readFileSync(join(here, "node_modules", name, "LICENSE"), "utf8");
   return `${name}\n\n${text.trim()}\n`;
 });

@@ -81,7 +81,7 @@ test("clocks that contradict each other are corrected and said", async () => {
 test("30 days are readable", async () => {
   const page = await open("/?view=service&service=long-lived&from=now-30d&until=now");
   await page.locator(".heatmap canvas").waitFor();
-  await page.locator(".u-over").first().waitFor();
+  await page.locator(".plot-over").first().waitFor();
   assert.ok((await page.locator(".heat-dot").count()) <= 16);
   await page.waitForLoadState("networkidle");
   assert.deepEqual(await page.locator(".note.bad, [role=alert]").allInnerTexts(), [], "no part of it fails");

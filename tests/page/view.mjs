@@ -136,14 +136,14 @@ test("a pasted id opens its trace or span, from both fields", async () => {
 
 test("a query with a metric is a chart, and what is wrong is said while it is written", async () => {
   const page = await open(`/?view=search&q=${encodeURIComponent("{ } | rate() by (resource.service.name)")}`);
-  await page.locator(".u-over").waitFor();
+  await page.locator(".plot-over").waitFor();
   await page.getByText("order-service").first().waitFor();
   assert.equal(await page.getByRole("table", { name: "Traces" }).count(), 0);
   await shoot(page, "search-chart");
   const editor = page.getByRole("combobox", { name: "TraceQL query" });
   await editor.fill("{ status = = error }");
   await page.getByText("parse error at line 1, col 12", { exact: false }).waitFor();
-  await page.locator(".u-over").waitFor();
+  await page.locator(".plot-over").waitFor();
   await done(page);
 });
 
@@ -169,11 +169,12 @@ longTest("form fields write the query", async () => {
 test("profiles of a service, and a time before as the baseline", async () => {
   const page = await open("/?view=profiles&service=order-service");
   await canvas(page).waitFor();
-  await page.locator(".u-over").waitFor();
+  await page.locator(".plot-over").waitFor();
   await page.getByRole("button", { name: /Compare with a time before/ }).click();
   await page.waitForTimeout(300);
-  const box = await page.locator(".u-over").boundingBox();
+  const box = await page.locator(".plot-over").boundingBox();
   await page.mouse.move(box.x + box.width * 0.3, box.y + 40);
+  await page.locator(".plot-read").filter({ hasText: /\d/ }).waitFor();
   await page.mouse.down();
   await page.mouse.move(box.x + box.width * 0.8, box.y + 40, { steps: 5 });
   await page.mouse.up();
@@ -373,9 +374,9 @@ longTest("a drag on a chart chooses the time, and the page asks again by itself"
   await page.getByLabel("Refresh by itself").selectOption("");
   await page.keyboard.press("Escape");
   await page.getByRole("link", { name: "order-service" }).first().click();
-  await page.locator(".u-over").first().waitFor();
-  await page.locator(".u-over").first().scrollIntoViewIfNeeded();
-  const box = await page.locator(".u-over").first().boundingBox();
+  await page.locator(".plot-over").first().waitFor();
+  await page.locator(".plot-over").first().scrollIntoViewIfNeeded();
+  const box = await page.locator(".plot-over").first().boundingBox();
   await page.mouse.move(box.x + box.width * 0.4, box.y + 30);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width * 0.9, box.y + 30, { steps: 4 });

@@ -4,7 +4,6 @@ import { loadLinks } from "./state/links";
 import { loadOrder } from "./state/service_order";
 import { applyTheme } from "./state/theme";
 import { start } from "./state/url";
-import "uplot/dist/uPlot.min.css";
 import "./tokens.css";
 import "./shell.css";
 import "./views.css";

@@ -1,6 +1,7 @@
 // What alerts and deploys show over time, why findings are put aside, and the data that an empty store loads.
 import * as assert from "node:assert/strict";
 import { test } from "node:test";
+import { nearest, runs } from "../src/charts/line_chart";
 import type { Deploy } from "../src/overview/use_deploys";
 import { treeOf } from "../src/flame/tree";
 import { sourceFunctions } from "../src/trace/span_source";
@@ -55,4 +56,14 @@ test("the demo's samples name spans that are there and lie inside of them", () =
   const { stringTable, linkTable } = demoProfiles(made, now)["dictionary"] as { stringTable: string[]; linkTable: unknown[] };
   assert.ok(stringTable.includes("applyLegacyTax"));
   assert.equal(linkTable.length, made.stacks.length + 1);
+});
+
+test("a line has no stroke over a gap, and a value alone is a run of its own", () => {
+  assert.deepEqual(runs([1, 2, null, 3, null, null, 0, 5]), [[0, 1], [3], [6, 7]]);
+  assert.deepEqual(runs([null]), []);
+});
+
+test("the pointer reads the nearest time", () => {
+  assert.deepEqual([-5, 12, 16, 99].map((ms) => nearest([0, 10, 20], ms)), [0, 1, 2, 2]);
+  assert.equal(nearest([], 3), -1);
 });

@@ -1,9 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import uPlot from "uplot";
 import { visible } from "../format/safe_text";
 import { clock, moment } from "../format/units";
 import { token } from "../state/palette";
-import { timeTicks } from "./axis";
+import { roundTicks, timeTicks } from "./axis";
 import { joined } from "./heatmap";
 
 export interface Line {
@@ -20,11 +19,32 @@ export interface Mark {
 }
 
 const LEFT = 56;
+const RIGHT = 4;
+const TOP = 6;
+const BOTTOM = 20;
 const LABEL = 52;
+/** Lines whose values are read at the pointer, largest first */
+const READ = 5;
 
 function inked(color: string): string {
   const m = /^var\(--([\w-]+)\)$/.exec(color);
   return m ? token(m[1] ?? "") : color;
+}
+
+/** The index of the time nearest to `ms`; -1: there is none. */
+export function nearest(times: readonly number[], ms: number): number {
+  return times.reduce((best, t, i) => (best < 0 || Math.abs(t - ms) < Math.abs((times[best] ?? 0) - ms) ? i : best), -1);
+}
+
+/** Runs of values without gaps, as places in the list. */
+export function runs(values: readonly (number | null)[]): number[][] {
+  const out: number[][] = [];
+  values.forEach((v, i) => {
+    if (v === null) return;
+    if (i > 0 && (values[i - 1] ?? null) !== null) out[out.length - 1]?.push(i);
+    else out.push([i]);
+  });
+  return out;
 }
 
 /** Lines over time; dragging chooses a range. `marks` are moments worth a line of their own: deploys. */
@@ -45,73 +65,99 @@ export function LineChart(props: {
   /** Under a single line */
   isArea?: boolean;
 }) {
-  const box = useRef<HTMLDivElement>(null);
-  const onRange = useRef(props.onRange);
-  onRange.current = props.onRange;
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const over = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
+  const [themed, setThemed] = useState(0);
+  const [at, setAt] = useState(-1);
+  const [drag, setDrag] = useState<readonly [number, number]>();
   const height = props.height ?? 110;
+  const plot = { w: Math.max(1, width - LEFT - RIGHT), h: height - TOP - BOTTOM };
+  const span = props.untilMs - props.fromMs || 1;
+  const max = props.lines.reduce((m, l) => l.values.reduce<number>((n, v) => Math.max(n, v ?? 0), m), 0);
+  const top = max > 0 ? max * 1.08 : 1;
+  const x = (ms: number) => LEFT + ((ms - props.fromMs) / span) * plot.w;
+  const y = (v: number) => TOP + plot.h * (1 - v / top);
+  const px = (n: number) => `${n.toFixed(1)}px`;
+
   useEffect(() => {
-    const element = box.current;
-    if (!element) return undefined;
-    const make = () => {
-      const font = `10.5px ${token("font") || "sans-serif"}`;
-      const axis = { stroke: token("ink-3"), grid: { stroke: token("line"), width: 1 }, ticks: { show: false }, font };
-      const span = props.untilMs - props.fromMs;
-      return new uPlot(
-        {
-          width: element.clientWidth || 400,
-          height,
-          legend: { show: false },
-          cursor: { drag: { x: true, y: false, setScale: false }, points: { size: 6 } },
-          padding: [6, 4, 0, 0],
-          scales: { x: { time: true, range: [props.fromMs / 1e3, props.untilMs / 1e3] }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] } },
-          axes: [
-            { ...axis, grid: { show: false }, size: 20, gap: 3, splits: (u) => inside(timeTicks(props.fromMs, props.untilMs, Math.max(2, Math.floor(u.bbox.width / (devicePixelRatio || 1) / 90))), props.fromMs, props.untilMs, u.bbox.width / (devicePixelRatio || 1)).map((t) => t / 1e3), values: (_, all) => all.map((s) => clock(s * 1e3, span)) },
-            { ...axis, size: LEFT, gap: 6, space: 26, values: (_, all) => all.map((v) => (v === 0 ? "0" : props.format(v))) },
-          ],
-          series: [
-            {},
-            ...props.lines.map((l) => ({
-              label: l.name,
-              stroke: inked(l.color),
-              width: 1.6,
-              spanGaps: false,
-              ...(l.isDashed ? { dash: [4, 3] } : {}),
-              ...(props.isArea && props.lines.length === 1 ? { fill: `color-mix(in srgb, ${inked(l.color)} 12%, transparent)` } : {}),
-              points: { show: isolated(l.values), size: 4, fill: inked(l.color) },
-            })),
-          ],
-          hooks: {
-            setSelect: [
-              (u) => {
-                if (u.select.width > 4) onRange.current(u.posToVal(u.select.left, "x") * 1e3, u.posToVal(u.select.left + u.select.width, "x") * 1e3);
-              },
-            ],
-          },
-        },
-        [props.times.map((t) => t / 1e3), ...props.lines.map((l) => [...l.values])],
-        element,
-      );
-    };
-    let chart = make();
-    setWidth(element.clientWidth);
-    const again = () => {
-      chart.destroy();
-      chart = make();
-    };
-    const watch = new ResizeObserver(() => {
-      chart.setSize({ width: element.clientWidth, height });
-      setWidth(element.clientWidth);
-    });
-    watch.observe(element);
-    addEventListener("themechange", again);
+    const c = canvas.current;
+    if (!c) return undefined;
+    const watch = new ResizeObserver(() => setWidth(c.clientWidth));
+    watch.observe(c);
+    const repaint = () => setThemed((n) => n + 1);
+    addEventListener("themechange", repaint);
     return () => {
       watch.disconnect();
-      removeEventListener("themechange", again);
-      chart.destroy();
+      removeEventListener("themechange", repaint);
     };
-  }, [props.times, props.lines, props.format, height, props.fromMs, props.untilMs]);
-  const x = (ms: number) => LEFT + ((ms - props.fromMs) / (props.untilMs - props.fromMs || 1)) * (width - LEFT - 4);
+  }, []);
+  useEffect(() => {
+    const c = canvas.current;
+    const g = c?.getContext("2d");
+    if (!c || !g || width === 0) return;
+    const ratio = devicePixelRatio || 1;
+    c.width = width * ratio;
+    c.height = height * ratio;
+    g.setTransform(ratio, 0, 0, ratio, 0, 0);
+    g.font = `10.5px ${token("font") || "sans-serif"}`;
+    g.textBaseline = "middle";
+    g.textAlign = "right";
+    for (const v of roundTicks(0, top, Math.max(3, Math.floor(plot.h / 21)))) {
+      g.fillStyle = token("line");
+      g.fillRect(LEFT, Math.round(y(v)), plot.w, 1);
+      g.fillStyle = token("ink-3");
+      g.fillText(v === 0 ? "0" : props.format(v), LEFT - 7, y(v));
+    }
+    g.textAlign = "center";
+    for (const t of inside(timeTicks(props.fromMs, props.untilMs, Math.max(2, Math.floor(plot.w / 90))), props.fromMs, props.untilMs, plot.w)) g.fillText(clock(t, span), x(t), height - 8);
+    g.beginPath();
+    g.rect(LEFT, 0, plot.w, height);
+    g.clip();
+    g.lineWidth = 1.6;
+    g.lineJoin = "round";
+    for (const l of props.lines) {
+      g.strokeStyle = g.fillStyle = inked(l.color);
+      g.setLineDash(l.isDashed ? [4, 3] : []);
+      const place = (i: number): [number, number] => [x(props.times[i] ?? 0), y(l.values[i] ?? 0)];
+      for (const run of runs(l.values)) {
+        const [first, last] = [run[0] ?? 0, run[run.length - 1] ?? 0];
+        g.beginPath();
+        if (run.length === 1) g.arc(...place(first), 2, 0, 7); // a line would not be seen
+        else run.forEach((i) => g.lineTo(...place(i)));
+        if (run.length === 1) g.fill();
+        else g.stroke();
+        if (!props.isArea || props.lines.length > 1) continue;
+        g.lineTo(place(last)[0], y(0));
+        g.lineTo(place(first)[0], y(0));
+        g.globalAlpha = 0.12;
+        g.fill();
+        g.globalAlpha = 1;
+      }
+    }
+  }, [props.times, props.lines, props.format, height, width, themed, props.fromMs, props.untilMs]);
+
+  const place = (e: MouseEvent) => Math.min(plot.w, Math.max(0, e.clientX - (over.current?.getBoundingClientRect().left ?? 0)));
+  const time = (place: number) => props.fromMs + (place / plot.w) * span;
+  const onDown = (e: MouseEvent) => {
+    if (e.button !== 0) return;
+    e.preventDefault();
+    const from = place(e);
+    let to = from;
+    const move = (m: MouseEvent) => {
+      to = place(m);
+      setDrag([Math.min(from, to), Math.max(from, to)]);
+    };
+    const up = () => {
+      removeEventListener("mousemove", move);
+      setDrag(undefined);
+      if (Math.abs(to - from) > 4) props.onRange(time(Math.min(from, to)), time(Math.max(from, to)));
+    };
+    addEventListener("mousemove", move);
+    addEventListener("mouseup", up, { once: true });
+  };
+  const ms = props.times[at];
+  const left = ms === undefined ? 0 : x(ms) - LEFT;
   return (
     <figure class="chart">
       <figcaption>
@@ -125,7 +171,27 @@ export function LineChart(props: {
           ))}
       </figcaption>
       <div class="chart-box">
-        <div ref={box} role="img" aria-label={props.title} />
+        <canvas ref={canvas} style={{ height: px(height) }} role="img" aria-label={props.title} />
+        {width > 0 && (
+          <div ref={over} class="plot-over" style={{ left: px(LEFT), top: px(TOP), width: px(plot.w), height: px(plot.h) }} onMouseDown={onDown} onMouseMove={(e) => setAt(nearest(props.times, time(place(e))))} onMouseLeave={() => setAt(-1)}>
+            {drag && <i class="plot-range" style={{ left: px(drag[0]), width: px(drag[1] - drag[0]) }} />}
+            {ms !== undefined && left >= 0 && left <= plot.w && (
+              <>
+                <i class="plot-at" style={{ left: px(left) }} />
+                {props.lines.map((l) => typeof l.values[at] === "number" && <i key={l.name} class="plot-dot" style={{ left: px(left), top: px(y(l.values[at]) - TOP), background: l.color }} />)}
+                <span class="plot-read" style={left > plot.w / 2 ? { right: px(plot.w - left) } : { left: px(left) }}>
+                  {clock(ms, span)}
+                  {[...props.lines].sort((a, b) => (b.values[at] ?? -1) - (a.values[at] ?? -1)).slice(0, READ).map((l) => (
+                    <span key={l.name}>
+                      {props.lines.length > 1 ? `${l.name} ` : ""}
+                      <b>{typeof l.values[at] === "number" ? props.format(l.values[at]) : "no data"}</b>
+                    </span>
+                  ))}
+                </span>
+              </>
+            )}
+          </div>
+        )}
         {width > 0 &&
           joined(props.marks ?? [], x).map((m) => (
             <span key={`${m.marks[0]?.words ?? ""}${String(m.x)}`} class={m.x > width * 0.75 ? "dep l" : "dep"} style={{ left: `${m.x.toFixed(1)}px`, top: "4px", height: `${String(height - 24)}px` }}>
@@ -143,9 +209,4 @@ export function LineChart(props: {
 function inside(ticks: readonly number[], fromMs: number, untilMs: number, width: number): number[] {
   const margin = (LABEL / 2 / Math.max(1, width)) * (untilMs - fromMs);
   return ticks.filter((t) => t >= fromMs + margin && t <= untilMs - margin);
-}
-
-/** Points are drawn where a line would not be seen: a value without neighbours. */
-function isolated(values: readonly (number | null)[]): boolean {
-  return values.some((v, i) => v !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null);
 }
