@@ -261,6 +261,7 @@ static enum sf_err inspect_once(struct work *w, struct sf_why *why)
     w->n_functions = c->functions.n;
     compare_deal(w, b, c);
     w->link = &c->link;
+    w->gathered.loaded = &c->link;
     return SF_OK;
 }
 

@@ -103,6 +103,8 @@ struct sf_link_gathered { /* the spans that were read */
     uint32_t n_traces;
     uint32_t n_read; /* number of requested spans that were read; fewer if memory was full */
     bool is_partial;
+    struct sf_link_set
+        *loaded; /* their samples of some type, if they were loaded before; or NULL */
 };
 
 /* Reads the spans that ran in the processes of the given spans for the same requests (without names

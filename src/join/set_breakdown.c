@@ -25,7 +25,7 @@ struct work {
     const uint32_t *owners; /* by node of the stacks, if owners are requested */
     double *line_ns;        /* by frame */
     struct sf_query_ctx *q;
-    struct sf_link_set *first; /* set of the first type: its tree has all spans */
+    struct sf_link_set *first; /* the set loaded first: its tree has all spans */
     uint32_t *members;         /* indexes in the tree, or SF_NOBODY */
     bool *is_wanted;           /* by place */
     struct sf_time_samples times;
@@ -79,10 +79,12 @@ static enum sf_err set_breakdown_add_type(struct work *w, sf_str type, sf_str ch
 static enum sf_err set_breakdown_load(struct work *w, struct sf_why *why)
 {
     sf_str chosen = SF_STR_NONE;
-    w->first = sf_arena_new(w->q->req, sizeof(*w->first));
+    enum sf_err err = SF_OK;
+    w->first = w->g->loaded ? w->g->loaded : sf_arena_new(w->q->req, sizeof(*w->first));
     if (!w->first)
         return sf_no_room(why, "the query");
-    enum sf_err err = sf_link_set_load_gathered(w->store, w->g, SF_STR_NONE, w->q, w->first, why);
+    if (!w->g->loaded)
+        err = sf_link_set_load_gathered(w->store, w->g, SF_STR_NONE, w->q, w->first, why);
     if (err)
         return err;
     if (!find_members(w) ||
