@@ -448,7 +448,7 @@ def test_a_shard_that_hangs_does_not_hold_up_later_requests():
         shipped(one)
         proxies = [Proxy(shard.port, share=0) for shard in bed.shards]
         url = "clickhouse://" + ",".join(f"127.0.0.1:{p.server_address[1]}" for p in proxies) + "/spanflame"
-        with Server(config(url, timeout="60s", interval="10m") + "alerts: {pack: false}\nlimits: {query_time: 6s}\n") as reader:
+        with Server(config(url, timeout="60s", interval="10m") + "alerts: {pack: false}\nlimits: {query_time: 12s}\n") as reader:
             wait_for(lambda: [x.get("schema") for x in reader.json("/api/v1/store")["shards"]].count(None) == 0)
             goes_on = threading.Event()
             proxies[1].before = lambda question: goes_on.wait(120)
@@ -462,6 +462,8 @@ def test_a_shard_that_hangs_does_not_hold_up_later_requests():
                 assert 0 < len(json.loads(answer.body)["traces"]) < 40, "what the other shard has"
                 n.append([q for q in proxies[1].questions[before:] if not q.startswith(("SELECT 1 ", "KILL"))])
             assert len(n[0]) == 1 and not any(n[1:]), n  # only probes
+            state = reader.json("/api/v1/store")["shards"]
+            assert state[0]["schema"] == 5 and "timed out" in state[1]["error"], state
             goes_on.set()
 
             def whole():

@@ -43,6 +43,7 @@
 
 #define CONNECT_NS (2 * SF_NS_PER_S)
 #define ACK_NS     (5 * SF_NS_PER_S) /* how long a request waits for a failing shard */
+#define STATE_NS   (3 * SF_NS_PER_S) /* how long a shard may take to tell its version */
 #define TENANT_NS  (5 * SF_NS_PER_S) /* how long shards are queried for a tenant's name */
 
 struct sf_remote {
@@ -72,8 +73,9 @@ static void remote_done_shared(struct sf_remote *r)
 }
 
 /* Opens a connection for this call only: those of the shipper are in use. */
-static enum sf_err open_shard(const struct sf_remote *r, uint32_t i, const struct sf_query_ctx *q,
-                              struct sf_shard **out, struct sf_why *why)
+static enum sf_err open_shard_for(const struct sf_remote *r, uint32_t i, int64_t whole_ns,
+                                  const struct sf_query_ctx *q, struct sf_shard **out,
+                                  struct sf_why *why)
 {
     return sf_shard_open(&(struct sf_shard_config){.address = r->config.address.shards[i],
                                                    .database = r->config.address.database,
@@ -81,9 +83,15 @@ static enum sf_err open_shard(const struct sf_remote *r, uint32_t i, const struc
                                                    .password = r->config.password,
                                                    .ca_file = r->config.ca_file,
                                                    .connect_ns = CONNECT_NS,
-                                                   .whole_ns = r->config.timeout_ns,
+                                                   .whole_ns = whole_ns,
                                                    .cancel = q->cancel},
                          out, why);
+}
+
+static enum sf_err open_shard(const struct sf_remote *r, uint32_t i, const struct sf_query_ctx *q,
+                              struct sf_shard **out, struct sf_why *why)
+{
+    return open_shard_for(r, i, r->config.timeout_ns, q, out, why);
 }
 
 /* ---- state ---- */
@@ -118,7 +126,8 @@ static enum sf_err remote_ask_shard(struct sf_remote *r, uint32_t i, struct sf_q
     struct sf_shard *shard = NULL;
     char version[SF_SHARD_VERSION_CAP] = "";
     struct sf_why own = {0};
-    enum sf_err err = open_shard(r, i, q, &shard, why);
+    int64_t whole_ns = r->config.timeout_ns < STATE_NS ? r->config.timeout_ns : STATE_NS;
+    enum sf_err err = open_shard_for(r, i, whole_ns, q, &shard, why);
     if (err)
         return err;
     out->address = sf_str_from(r->config.address.shards[i]);
