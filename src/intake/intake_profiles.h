@@ -3,8 +3,8 @@
  * It completes a batch of decoded profiles for the store: function names, files and labels are
  * redacted, label sets limited, impossible times corrected, and the form for the log is chosen.
  * That is the normalised form for most formats: they contain more than is stored (environment
- * variables, command lines), and none of that may reach the disk. A pprof of which every text was
- * scanned and in which nothing had to change is logged as it was received. */
+ * variables, command lines), and none of that may reach the disk. A pprof or an OTLP body of which
+ * every text was scanned and in which nothing had to change is logged as it was received. */
 #pragma once
 #include "base/err.h"
 #include "intake/shed_detail.h"

@@ -79,6 +79,8 @@ static enum sf_err otlp_profile_read_body(struct sf_otlp_reader *r)
             sf_pb_skip(&pb);
     }
     sf_pb_join(&pb, &r->fault);
+    if (!r->err && sf_pb_ok(&pb) && !r->b->is_full)
+        sf_otlp_profile_text_list(r);
     return r->err ? r->err : sf_pb_why(&pb, "otlp", r->b->why);
 }
 

@@ -73,6 +73,9 @@ struct sf_otlp_reader {
     const struct sf_otlp_layout *layout;
     struct sf_otlp_table tables[SF_OTLP_TABLES];
     struct sf_otlp_attr *attrs; /* for each entry of the attribute table */
+    bool *seen;                 /* per string: the batch has it as the name of a function, or its
+                                 * file; NULL: not tracked */
+    bool has_other;             /* the dictionary has fields of bytes that are no tables */
     struct sf_line *lines;      /* scratch memory for one location */
     struct sf_profile_list path;
     enum sf_err err;    /* of reading an embedded file: out of memory */
@@ -126,6 +129,11 @@ const struct sf_otlp_attr *sf_otlp_profile_attrs_at(struct sf_otlp_reader *r, ui
 struct sf_attr sf_otlp_profile_attrs_read(struct sf_otlp_reader *r, struct sf_pb *pb);
 /* A value as text of a label: texts, whole numbers, and lists with one such element. */
 sf_str sf_otlp_profile_attrs_label_text(struct sf_profile_build *b, struct sf_value val);
+
+/* --- texts that the batch may not have: otlp_profile_text.c --- */
+
+/* Lists them and sets is_all_seen, once the whole body has been read. */
+void sf_otlp_profile_text_list(struct sf_otlp_reader *r);
 
 /* --- profiles: otlp_profile_samples.c --- */
 

@@ -3,23 +3,20 @@
 #include "decode/frame_kind.h"
 #include "decode/otlp/otlp_profile.h"
 
-static int otlp_profile_tables_kind_of(const struct sf_otlp_reader *r, const struct sf_pb *pb)
-{
-    if ((pb->tag & 7) != SF_PB_LEN)
-        return -1;
-    for (int k = 0; k < SF_OTLP_TABLES; k++) {
-        if (r->layout->tables[k] && r->layout->tables[k] == pb->field)
-            return k;
-    }
-    return -1;
-}
+enum { MAX_TABLE_FIELD = 16 }; /* field numbers of tables are below it */
 
 /* Counts the entries, or stores their positions. */
 static void walk_holder(struct sf_otlp_reader *r, struct sf_pb pb, bool is_count)
 {
+    uint8_t kinds[MAX_TABLE_FIELD] = {0}; /* by field number: kind of the table + 1 */
+    for (unsigned k = 0; k < SF_OTLP_TABLES; k++)
+        kinds[r->layout->tables[k]] = (uint8_t)(k + 1);
+    kinds[0] = 0; /* the version has no such table */
     while (sf_pb_next(&pb)) {
-        int k = otlp_profile_tables_kind_of(r, &pb);
+        bool is_len = (pb.tag & 7) == SF_PB_LEN;
+        int k = is_len && pb.field < MAX_TABLE_FIELD ? kinds[pb.field] - 1 : -1;
         if (k < 0) {
+            r->has_other |= is_len;
             sf_pb_skip(&pb);
             continue;
         }
@@ -57,6 +54,9 @@ bool sf_otlp_profile_tables_read(struct sf_otlp_reader *r, struct sf_pb holder, 
         t->places = sf_profile_new(r->b, t->n + (size_t)1, sizeof(*t->places));
     }
     r->attrs = sf_profile_new(r->b, r->tables[SF_OTLP_ATTRS].n + (size_t)1, sizeof(*r->attrs));
+    r->seen = NULL; /* another version may have been tried before */
+    if (r->layout->has_zero && !r->is_json && !r->b->is_inside)
+        r->seen = sf_profile_new(r->b, r->tables[SF_OTLP_STRINGS].n + (size_t)1, sizeof(*r->seen));
     if (!r->lines)
         r->lines = sf_profile_new(r->b, SF_LIMIT_FRAMES, sizeof(*r->lines));
     if (r->b->is_full)
@@ -149,6 +149,7 @@ static uint32_t function_at(struct sf_otlp_reader *r, uint64_t at, enum sf_frame
 {
     struct sf_otlp_table *t = &r->tables[SF_OTLP_FUNCTIONS];
     struct sf_function f = {0};
+    uint64_t texts[3] = {0};
     int64_t line;
     uint32_t place;
     struct sf_pb pb;
@@ -162,9 +163,9 @@ static uint32_t function_at(struct sf_otlp_reader *r, uint64_t at, enum sf_frame
     pb = sf_otlp_entry(r, SF_OTLP_FUNCTIONS, at);
     while (sf_pb_next(&pb)) {
         switch (pb.field) {
-        case 1: f.name = sf_otlp_profile_tables_str(r, sf_pb_u64(&pb)); break;
-        case 2: f.system_name = sf_otlp_profile_tables_str(r, sf_pb_u64(&pb)); break;
-        case 3: f.file = sf_otlp_profile_tables_str(r, sf_pb_u64(&pb)); break;
+        case 1: f.name = sf_otlp_profile_tables_str(r, texts[0] = sf_pb_u64(&pb)); break;
+        case 2: f.system_name = sf_otlp_profile_tables_str(r, texts[1] = sf_pb_u64(&pb)); break;
+        case 3: f.file = sf_otlp_profile_tables_str(r, texts[2] = sf_pb_u64(&pb)); break;
         case 4:
             line = sf_pb_i64(&pb);
             f.start_line = line > 0 && line <= UINT32_MAX ? (uint32_t)line : 0;
@@ -181,6 +182,10 @@ static uint32_t function_at(struct sf_otlp_reader *r, uint64_t at, enum sf_frame
         f.system_name = SF_STR_NONE;
     if (!f.name.len)
         return otlp_profile_tables_learn(t, at, SF_NONE);
+    for (int i = 0; r->seen && i < 3; i++) {
+        if (texts[i] && texts[i] < r->tables[SF_OTLP_STRINGS].n)
+            r->seen[texts[i]] = true;
+    }
     *out_kind = sf_frame_kind_of_file(f.file, SF_STR_NONE);
     return otlp_profile_tables_learn(t, at, sf_profile_build_function(r->b, &f));
 }

@@ -327,6 +327,248 @@ TEST(profile_upload, comes_back_from_its_logged_bytes_as_it_was_stored)
     sf_redactor_free(r);
 }
 
+/* ---- OTLP ---- */
+
+enum otlp_place { /* messages with a field of a later version, then fields that hold text */
+                  O_NOWHERE,
+                  O_TOP,
+                  O_RESOURCES,
+                  O_RESOURCE,
+                  O_ATTR,
+                  O_VALUE,
+                  O_SCOPES,
+                  O_SCOPE,
+                  O_PROFILE,
+                  O_TYPE,
+                  O_PERIOD_TYPE,
+                  O_SAMPLE,
+                  O_DICTIONARY,
+                  O_MAPPING,
+                  O_LOCATION,
+                  O_LINE,
+                  O_FUNCTION,
+                  O_LINK,
+                  O_STACK,
+                  O_ENTRY,
+                  O_ENTRY_VALUE,
+                  O_ATTR_TEXT,
+                  O_ATTR_KEY,
+                  O_ATTR_BYTES,
+                  O_ATTR_TWICE,
+                  O_SCOPE_NAME,
+                  O_SCOPE_VERSION,
+                  O_SCHEMA,
+                  O_SCOPE_SCHEMA,
+                  O_PROFILE_ID,
+                  O_FORMAT,
+                  O_TRACE_ID,
+                  O_ENTRY_TEXT,
+                  O_ENTRY_STRING,
+                  O_ZERO_STRING,
+                  O_STRING,
+                  O_CONTROL,
+                  O_NAME,
+                  O_FILE,
+                  O_MAPPING_FILE,
+                  O_PLACES
+};
+
+static void otlp_hide(struct sf_buf *b, enum otlp_place here, enum otlp_place where)
+{
+    if (here == where)
+        sf_pb_write_str(b, 99, SF_STR(SECRET));
+}
+
+static sf_str otlp_text(enum otlp_place here, enum otlp_place where, const char *plain)
+{
+    return here == where ? SF_STR(SECRET) : sf_str_from(plain);
+}
+
+static void otlp_attr(struct sf_buf *b, uint32_t field, const char *key, const char *val,
+                      enum otlp_place where)
+{
+    size_t kv = sf_pb_write_begin(b, field), any;
+    sf_pb_write_str(b, 1, otlp_text(O_ATTR_KEY, where, key));
+    if (where == O_ATTR_TWICE) {
+        any = sf_pb_write_begin(b, 2);
+        sf_pb_write_str(b, 1, SF_STR(SECRET));
+        sf_pb_write_end(b, any);
+    }
+    any = sf_pb_write_begin(b, 2);
+    sf_pb_write_str(b, where == O_ATTR_BYTES ? 7 : 1,
+                    where == O_ATTR_BYTES ? SF_STR(SECRET) : otlp_text(O_ATTR_TEXT, where, val));
+    otlp_hide(b, O_VALUE, where);
+    sf_pb_write_end(b, any);
+    otlp_hide(b, O_ATTR, where);
+    sf_pb_write_end(b, kv);
+}
+
+static void otlp_profile(struct sf_buf *b, enum otlp_place where)
+{
+    size_t m = sf_pb_write_begin(b, 1);
+    sf_pb_write_u64(b, 1, 1);
+    sf_pb_write_u64(b, 2, 2);
+    otlp_hide(b, O_TYPE, where);
+    sf_pb_write_end(b, m);
+    m = sf_pb_write_begin(b, 2);
+    sf_pb_write_u64(b, 1, 1); /* stack */
+    sf_pb_write_u64(b, 2, 1); /* attribute */
+    sf_pb_write_u64(b, 3, 1); /* link */
+    sf_pb_write_u64(b, 4, 5); /* value */
+    otlp_hide(b, O_SAMPLE, where);
+    sf_pb_write_end(b, m);
+    sf_pb_write_fixed64(b, 3, UINT64_C(1763200000000000000));
+    sf_pb_write_u64(b, 4, 1000000000);
+    m = sf_pb_write_begin(b, 5);
+    sf_pb_write_u64(b, 1, 1);
+    sf_pb_write_u64(b, 2, 2);
+    otlp_hide(b, O_PERIOD_TYPE, where);
+    sf_pb_write_end(b, m);
+    sf_pb_write_str(b, 7, otlp_text(O_PROFILE_ID, where, "0123456789abcdef"));
+    if (where == O_FORMAT)
+        sf_pb_write_str(b, 9, SF_STR(SECRET));
+    otlp_hide(b, O_PROFILE, where);
+}
+
+static void otlp_dictionary(struct sf_buf *b, enum otlp_place where)
+{
+    size_t m;
+    for (uint32_t field = 1; field <= 7; field++) { /* entry 0 of each table is empty */
+        if (field == 5)
+            sf_pb_write_str(b, 5, otlp_text(O_ZERO_STRING, where, ""));
+        else
+            sf_pb_write_end(b, sf_pb_write_begin(b, field));
+    }
+    m = sf_pb_write_begin(b, 1);
+    sf_pb_write_u64(b, 4, 5);
+    otlp_hide(b, O_MAPPING, where);
+    sf_pb_write_end(b, m);
+    m = sf_pb_write_begin(b, 2);
+    sf_pb_write_u64(b, 1, 1);
+    sf_pb_write_u64(b, 2, 4096);
+    size_t line = sf_pb_write_begin(b, 3);
+    sf_pb_write_u64(b, 1, 1);
+    sf_pb_write_u64(b, 2, 12);
+    otlp_hide(b, O_LINE, where);
+    sf_pb_write_end(b, line);
+    otlp_hide(b, O_LOCATION, where);
+    sf_pb_write_end(b, m);
+    m = sf_pb_write_begin(b, 3);
+    sf_pb_write_u64(b, 1, 3);
+    sf_pb_write_u64(b, 3, 4);
+    otlp_hide(b, O_FUNCTION, where);
+    sf_pb_write_end(b, m);
+    m = sf_pb_write_begin(b, 4);
+    sf_pb_write_str(b, 1, otlp_text(O_TRACE_ID, where, "0123456789abcdef"));
+    sf_pb_write_str(b, 2, SF_STR("01234567"));
+    otlp_hide(b, O_LINK, where);
+    sf_pb_write_end(b, m);
+    const char *strings[] = {"cpu",     "nanoseconds", "main", "main.go",
+                             "main.so", "env",         "dev",  "plain"};
+    const enum otlp_place places[] = {O_NOWHERE,      O_NOWHERE, O_NAME,         O_FILE,
+                                      O_MAPPING_FILE, O_NOWHERE, O_ENTRY_STRING, O_STRING};
+    for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+        sf_pb_write_str(b, 5,
+                        where == O_CONTROL && i == 2 ? SF_STR("main\x01" SECRET)
+                        : places[i]                  ? otlp_text(places[i], where, strings[i])
+                                                     : sf_str_from(strings[i]));
+    m = sf_pb_write_begin(b, 6);
+    sf_pb_write_u64(b, 1, 6);
+    size_t any = sf_pb_write_begin(b, 2);
+    if (where == O_ENTRY_TEXT)
+        sf_pb_write_str(b, 1, SF_STR(SECRET));
+    else
+        sf_pb_write_u64(b, 8, 7);
+    otlp_hide(b, O_ENTRY_VALUE, where);
+    sf_pb_write_end(b, any);
+    otlp_hide(b, O_ENTRY, where);
+    sf_pb_write_end(b, m);
+    m = sf_pb_write_begin(b, 7);
+    sf_pb_write_u64(b, 1, 1);
+    otlp_hide(b, O_STACK, where);
+    sf_pb_write_end(b, m);
+    otlp_hide(b, O_DICTIONARY, where);
+}
+
+static void make_otlp(struct sf_buf *b, enum otlp_place where)
+{
+    size_t resources = sf_pb_write_begin(b, 1), scopes, m;
+    m = sf_pb_write_begin(b, 1);
+    otlp_attr(b, 1, "service.name", "shop", O_NOWHERE);
+    otlp_attr(b, 1, "zone", "north", where);
+    otlp_hide(b, O_RESOURCE, where);
+    sf_pb_write_end(b, m);
+    scopes = sf_pb_write_begin(b, 2);
+    m = sf_pb_write_begin(b, 1);
+    sf_pb_write_str(b, 1, otlp_text(O_SCOPE_NAME, where, "profiler"));
+    sf_pb_write_str(b, 2, otlp_text(O_SCOPE_VERSION, where, "1.2"));
+    otlp_hide(b, O_SCOPE, where);
+    sf_pb_write_end(b, m);
+    m = sf_pb_write_begin(b, 2);
+    otlp_profile(b, where);
+    sf_pb_write_end(b, m);
+    sf_pb_write_str(b, 3,
+                    otlp_text(O_SCOPE_SCHEMA, where, "https://opentelemetry.io/schemas/1.30"));
+    otlp_hide(b, O_SCOPES, where);
+    sf_pb_write_end(b, scopes);
+    sf_pb_write_str(b, 3, otlp_text(O_SCHEMA, where, "https://opentelemetry.io/schemas/1.30"));
+    otlp_hide(b, O_RESOURCES, where);
+    sf_pb_write_end(b, resources);
+    m = sf_pb_write_begin(b, 2);
+    otlp_dictionary(b, where);
+    sf_pb_write_end(b, m);
+    otlp_hide(b, O_TOP, where);
+}
+
+TEST(profile_upload, of_otlp_is_logged_as_received_unless_a_secret_is_anywhere_in_it)
+{
+    struct sf_redactor *r = new_redactor();
+    struct sf_intake_tools *tools = sf_intake_tools_new();
+    for (enum otlp_place where = O_NOWHERE; where < O_PLACES; where++) {
+        const struct sf_profile_hint hint = {.format = SF_STR("otlp"),
+                                             .peer = SF_STR("::1"),
+                                             .now_ns = INT64_C(1763200000000000000)};
+        struct sf_buf bytes = {0};
+        struct sf_batch *b;
+        make_otlp(&bytes, where);
+        assert_true((memmem(bytes.p, bytes.len, SECRET, strlen(SECRET)) != NULL) ==
+                    (where != O_NOWHERE));
+        b = upload(r, tools, sf_buf_str(&bytes), &hint);
+        if ((b->log.kind == SF_LOG_PROFILE_SENT) != (where == O_NOWHERE))
+            fail_msg("place %d is logged as kind %u", (int)where, b->log.kind);
+        assert_null(memmem(b->log.body.p, b->log.body.len, SECRET, strlen(SECRET)));
+        check_replay(b);
+        sf_batch_free(b);
+        sf_buf_done(&bytes);
+    }
+    sf_intake_tools_free(tools);
+    sf_redactor_free(r);
+}
+
+TEST(profile_upload, of_otlp_comes_back_from_its_logged_bytes_as_it_was_stored)
+{
+    struct sf_redactor *r = new_redactor();
+    struct sf_intake_tools *tools = sf_intake_tools_new();
+    for (uint32_t i = 0; i < 8; i++) {
+        struct sf_profile_wire wire = {
+            .rng = i + 1, .service = i, .n_types = 1, .time_ns = INT64_C(1763200000000000000)};
+        const struct sf_profile_hint hint = {.format = i % 2 ? SF_STR("otlp") : SF_STR_NONE,
+                                             .peer = SF_STR("::1"),
+                                             .max_frames = i % 3 ? 0 : 64,
+                                             .now_ns = INT64_C(1763200009000000000)};
+        struct sf_buf plain = {0};
+        struct sf_batch *b;
+        sf_profile_wire_otlp(&wire, 300, &plain);
+        b = upload(i % 4 ? r : NULL, tools, sf_buf_str(&plain), &hint);
+        assert_int_equal(b->log.kind, SF_LOG_PROFILE_SENT);
+        check_replay(b);
+        sf_batch_free(b);
+        sf_buf_done(&plain);
+    }
+    sf_intake_tools_free(tools);
+    sf_redactor_free(r);
+}
+
 TEST(profile_upload, is_not_logged_as_received_with_names_in_its_compression)
 {
     /* an empty member of gzip with the name "x" */
