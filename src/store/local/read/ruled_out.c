@@ -1,7 +1,5 @@
 #include "store/local/read/ruled_out.h"
 
-#include <string.h>
-
 #include "base/num.h"
 
 enum {
