@@ -94,7 +94,7 @@ def deploys(server):
         start = now - minutes * 60 * 10**9
         server.send([{"trace_id": ident(0xa9, number * 64 + i, 16), "span_id": ident(0xba, number * 64 + i, 8), "name": "GET /told",
                       "service": "told", "kind": 2, "start": start + i * MS, "end": start + (i + 20 + i % 5) * MS,
-                      "resource": {"service.version": version}} for i in range(1, 30)])
+                      "error": version == "v2" and i % 3 == 0, "resource": {"service.version": version}} for i in range(1, 30)])
     for deploy, status in (({"service": "told", "version": "v2", "environment": "prod", "comment": HOSTILE, "url": "https://ci.example/7"}, 200),
                            ({"service": "nowhere", "version": "9", "url": "javascript:window.hacked=3"}, 400),
                            ({"service": "nowhere", "version": "9"}, 200)):

@@ -325,13 +325,37 @@ test("an alert is a card with its reason, its values and the limit, and is silen
   await done(page);
 });
 
+/** A service whose second version began three minutes ago. */
+async function secondDeploy() {
+  const resourceSpans = [["a", 6], ["b", 3]].map(([version, minutes], i) => ({
+    resource: { attributes: [["service.name", "twice"], ["service.version", version]].map(([key, stringValue]) => ({ key, value: { stringValue } })) },
+    scopeSpans: [{ spans: [{ traceId: `ad${"0".repeat(29)}${String(i + 1)}`, spanId: `bd${"0".repeat(13)}${String(i + 1)}`, name: "GET /twice", kind: 2, startTimeUnixNano: String((Date.now() - minutes * 60e3) * 1e6), endTimeUnixNano: String((Date.now() - minutes * 60e3 + 20) * 1e6) }] }],
+  }));
+  const answer = await fetch(`${story.url}/v1/traces`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ resourceSpans }) });
+  assert.equal(answer.status, 200);
+}
+
 test("deploys are those that the server lists: seen, told, or both", async () => {
+  await secondDeploy();
   const page = await open("/?view=deploys");
   const table = page.getByRole("table", { name: "Deploys" });
   const told = table.getByRole("row", { name: /told/ }).filter({ hasText: "v2" });
   await told.filter({ hasText: "prod" }).filter({ hasText: "v1" }).waitFor();
   assert.equal(await told.getByRole("link", { name: "Details" }).getAttribute("href"), "https://ci.example/7");
-  await told.getByText(/may be chance|slower|faster|too little data/).waitFor();
+  await told.locator(".verdict > .chip").filter({ hasText: /may be chance|slower|faster|too little data/ }).waitFor();
+  const figures = told.getByRole("group", { name: "Change per request, with 95 % intervals" });
+  await figures.getByText("0 % of 58 failed before, 31 % of 58 after").waitFor();
+  await figures.getByText("+31 points").waitFor();
+  await figures.getByText("+19 points to +44 points").waitFor();
+  assert.ok((await figures.locator(".ci.more-whisker").count()) >= 1, "an interval that is not chance");
+  await figures.getByText("CPU", { exact: true }).waitFor();
+  assert.equal(await table.getByRole("row", { name: /nowhere/ }).getByRole("checkbox").count(), 0);
+  await told.getByRole("checkbox").check();
+  await page.getByText("Select one more to compare the two.").waitFor();
+  await table.getByRole("row", { name: /twice/ }).getByRole("checkbox").check();
+  const both = new URLSearchParams((await page.getByRole("link", { name: "Compare these two" }).getAttribute("href")).replace(/^.*\?/, ""));
+  assert.deepEqual([both.get("left").includes('"twice"'), both.get("right").includes('"told"')], [true, true], "the older one is on the left");
+  await shoot(page, "deploys");
   const lanes = page.getByRole("group", { name: "Deploys over time" });
   await lanes.getByRole("link", { name: "Before and after told v2" }).waitFor();
   assert.ok((await lanes.locator(".lane").count()) >= 3, "a lane for each service, and the times");

@@ -11,12 +11,13 @@ import { literal, keyText } from "../src/trace/span_details";
 import { heatOf, heightOf, secondsAt } from "../src/charts/heat";
 import { boxOf, boxText } from "../src/views/latency";
 import { joined, piecesOf } from "../src/api/metrics";
-import { deployLink, deploysOf, hasSides } from "../src/overview/use_deploys";
+import { deployLink, deploysOf, hasSides, twoLink, type Deploy } from "../src/overview/use_deploys";
 import { stretchOf } from "../src/trace/span_profile";
 import { matchersOf, textOf, withMatcher } from "../src/format/labels";
 import { commandOf, pictureOf } from "../src/shell/share_menu";
 import { isAddress } from "../src/state/links";
 import { span } from "./make";
+import { countsOf, shareChange } from "../src/views/deploy_figures";
 
 test("what is written to the address is read back", () => {
   const state = { view: "search", q: '{ a = "x&y" } | ü', fs: "^a+b$", from: "now-1h" };
@@ -210,6 +211,23 @@ test("a deploy is what the server lists; only one with both versions in spans ha
   assert.equal(links[0]?.["right"], '{ resource.service.name = "shop" && resource.service.version = "v2" && (kind = server || kind = consumer) }');
   assert.deepEqual([links[0]?.["version"], links[1]?.["version"]], ["v2", undefined]);
   assert.deepEqual(deploysOf(undefined), []);
+  const v2 = all[0] as Deploy;
+  assert.deepEqual([twoLink({ ...v2, version: "v1" }, { ...v2, version: "v3" })].map((l) => [l["against"], l["version"]]), [["v1", "v3"]]);
+  const other = twoLink(v2, { ...v2, service: "pay" });
+  assert.deepEqual([other["version"], other["left"]?.includes('"shop"'), other["right"]?.includes('"pay"')], [undefined, true, true]);
+});
+
+test("errors of two versions differ by an interval that holds for none, too", () => {
+  const sample = (n: number) => [{ timestampMs: "1", value: n - 1 }, { timestampMs: "2", value: 1 }];
+  const labels = (version: string, status: string) => [{ key: "resource.service.version", value: { stringValue: version } }, { key: "status", value: { stringValue: status } }];
+  const answer = { series: [{ labels: labels("v1", "unset"), samples: sample(58) }, { labels: labels("v2", "unset"), samples: sample(40) }, { labels: labels("v2", "error"), samples: sample(18) }] };
+  const [a, b] = [countsOf(answer, "resource.service.version", "v1"), countsOf(answer, "resource.service.version", "v2")];
+  assert.deepEqual([a, b], [{ all: 58, failed: 0 }, { all: 58, failed: 18 }]);
+  const c = shareChange(a, b);
+  assert.deepEqual([c?.delta, c?.low, c?.high].map((n) => n?.toFixed(3)), ["0.310", "0.189", "0.438"]);
+  const none = shareChange(a, a);
+  assert.ok(none && none.low < 0 && none.high > 0 && none.delta === 0);
+  assert.equal(shareChange({ all: 0, failed: 0 }, b), undefined);
 });
 
 test("a stretch of a span is two numbers in order", () => {

@@ -453,6 +453,8 @@ export interface ExplainPart {
 /** Why it took so long: one sentence, and parts that add up to the duration. */
 export interface Explain {
   of: string;
+  /** Of a difference */
+  before_ns?: number;
   sentence: string;
   service?: string;
   name?: string;

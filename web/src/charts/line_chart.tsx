@@ -187,6 +187,7 @@ export function LineChart(props: {
                       <b>{typeof l.values[at] === "number" ? props.format(l.values[at]) : "no data"}</b>
                     </span>
                   ))}
+                  {props.lines.length > READ && <span>and {props.lines.length - READ} more</span>}
                 </span>
               </>
             )}

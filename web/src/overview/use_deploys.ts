@@ -72,3 +72,10 @@ export function deployLink(d: Sides, inner = ""): Readonly<Record<string, string
   const entry = inner === "" ? DEPLOY_ENTRY : inner;
   return { view: "compare", ...sidesOf(d, entry), ...(d.key === KEYS[0] && inner === "" ? { service: d.service, version: d.version, against: d.against } : {}) };
 }
+
+/** Two deploys, the older one on the left: of one service as before and after, otherwise as two queries. */
+export function twoLink(older: Deploy, newer: Deploy): Readonly<Record<string, string | undefined>> {
+  if (older.service === newer.service && older.key === newer.key && older.version !== newer.version) return deployLink({ ...newer, against: older.version });
+  const of = (d: Deploy) => sidesOf(d, DEPLOY_ENTRY).right;
+  return { view: "compare", left: of(older), right: of(newer) };
+}

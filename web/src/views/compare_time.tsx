@@ -16,7 +16,7 @@ interface Scale {
 }
 
 /** The difference with its interval on one axis for all rows: filled is significant, hollow may be chance. */
-function Whisker(props: { f: ComparedFigure; scale: Scale }) {
+export function Whisker(props: { f: Pick<ComparedFigure, "delta" | "low" | "high" | "isSignificant">; scale: Scale }) {
   const { f, scale } = props;
   if (f.low === undefined || f.high === undefined) return null;
   const at = (n: number) => `${String(Math.max(0, Math.min(100, ((n - scale.low) / (scale.high - scale.low || 1)) * 100)))}%`;

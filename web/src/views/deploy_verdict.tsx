@@ -5,6 +5,7 @@ import { visible } from "../format/safe_text";
 import { hasSides, KEYS, type Deploy } from "../overview/use_deploys";
 import { asked, type Range } from "../state/range";
 import { Sentence } from "../why/sentence";
+import { DeployFigures } from "./deploy_figures";
 
 /** What a deploy changed, in a sentence with its significance. */
 export function DeployVerdict(props: { deploy: Deploy; range: Range }) {
@@ -24,6 +25,7 @@ export function DeployVerdict(props: { deploy: Deploy; range: Range }) {
     <span class="verdict">
       <span class={isSure ? (e.duration_ns > 0 ? "chip bad" : "chip good") : "chip"}>{isSure ? (e.duration_ns > 0 ? "slower" : "faster") : e.low_ns === null ? "too little data" : "may be chance"}</span>{" "}
       <Sentence text={e.sentence || e.reason} parts={e.parts} />
+      <DeployFigures deploy={d} range={props.range} explain={e} />
     </span>
   );
 }

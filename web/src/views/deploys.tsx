@@ -1,7 +1,7 @@
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { visible } from "../format/safe_text";
 import { clock, count, moment } from "../format/units";
-import { deployLink, hasSides, useDeploys, type Deploy } from "../overview/use_deploys";
+import { deployLink, hasSides, twoLink, useDeploys, type Deploy } from "../overview/use_deploys";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
 import { ServiceMark } from "../parts/service_mark";
@@ -12,6 +12,10 @@ import { isAddress } from "../state/links";
 import type { Range } from "../state/range";
 import { DeployTimeline } from "./deploy_timeline";
 import { DeployVerdict } from "./deploy_verdict";
+
+function keyOf(d: Deploy): string {
+  return `${d.service} ${d.version} ${String(d.ms)}`;
+}
 
 /** The version, and what whoever deployed it told. */
 function Told(props: { deploy: Deploy }) {
@@ -39,8 +43,12 @@ export function DeploysView(props: { range: Range }) {
   const { asked, deploys } = useDeploys(range);
   useHead("Deploys");
   const span = range.untilMs - range.fromMs;
+  const [picked, setPicked] = useState<readonly string[]>([]);
+  const pick = (key: string) => setPicked((was) => (was.includes(key) ? was.filter((k) => k !== key) : [...was, key].slice(-2)));
+  const two = deploys.filter((d) => picked.includes(keyOf(d))).sort((a, b) => a.ms - b.ms);
   const columns = useMemo(
     (): Column<Deploy>[] => [
+      { key: "pick", title: "", cell: (d) => (d.key === "" ? null : <input type="checkbox" checked={picked.includes(keyOf(d))} onChange={() => pick(keyOf(d))} aria-label={`Compare ${visible(d.service)} ${visible(d.version)}`} title="Select two deploys to compare them" />) },
       { key: "when", title: "When", by: (d) => d.ms, cell: (d) => <span title={moment(d.ms)}>{clock(d.ms, span)}</span> },
       { key: "service", title: "Service", by: (d) => d.service, cell: (d) => <ViewLink to={{ view: "service", service: d.service }} class="service"><ServiceMark name={d.service} /><Name text={d.service} /></ViewLink> },
       { key: "version", title: "Version", by: (d) => d.version, cell: (d) => <Told deploy={d} /> },
@@ -48,7 +56,7 @@ export function DeploysView(props: { range: Range }) {
       { key: "verdict", title: "What it changed", isWide: true, cell: (d) => <DeployVerdict deploy={d} range={range} /> },
       { key: "do", title: "", cell: (d) => (hasSides(d) ? <ViewLink to={deployLink(d)} class="btn s">Before and after</ViewLink> : null) },
     ],
-    [range],
+    [range, picked],
   );
   return (
     <section aria-labelledby="page-title">
@@ -58,9 +66,15 @@ export function DeploysView(props: { range: Range }) {
             <div class="toolbar">
               <h2>Deploys</h2>
               <span class="f3">{count(deploys.length)}</span>
+              <span class="spring" />
+              {two[0] && two[1] ? (
+                <ViewLink to={twoLink(two[0], two[1])} class="btn s">Compare these two</ViewLink>
+              ) : (
+                <span class="f3 sm">{two.length === 1 ? "Select one more to compare the two." : "Select two to compare them."}</span>
+              )}
             </div>
             <DeployTimeline deploys={deploys} range={range} />
-            <SortTable label="Deploys" columns={columns} rows={deploys} rowKey={(d) => `${d.service} ${d.version} ${String(d.ms)}`} first="when" stateKey="sort" max={50} />
+            <SortTable label="Deploys" columns={columns} rows={deploys} rowKey={keyOf} first="when" stateKey="sort" max={50} />
           </div>
         )}
       </AskedFrame>
