@@ -89,7 +89,7 @@ export function DeployFigures(props: { deploy: Deploy; range: Range; explain: Ex
   const cpu = e.parts.find((p) => p.part === "on_cpu");
   const [left, right] = [countsOf(counts.data, d.key, d.against), countsOf(counts.data, d.key, d.version)];
   const errors = shareChange(left, right);
-  const points = (n: number) => `${(Math.abs(n) * 100).toFixed(Math.abs(n) < 0.0995 ? 1 : 0)} points`;
+  const points = (n: number) => `${n < 0 ? "−" : ""}${(Math.abs(n) * 100).toFixed(Math.abs(n) < 0.0995 ? 1 : 0)} points`;
   const before = (ns: number | undefined) => MOST * Math.max(1, ns ?? 0);
   return (
     <span class="dfigs" role="group" aria-label="Change per request, with 95 % intervals">
