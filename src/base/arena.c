@@ -13,7 +13,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-enum { ALIGN = 16, KEEP_LEN = 1 << 20, COUNT_LEN = 64 << 10 };
+enum { ALIGN = 16, KEEP_LEN = 1 << 20, KEEP_TAIL = 256 << 10, COUNT_LEN = 64 << 10 };
 
 /* ---- touched memory ---- */
 
@@ -53,24 +53,26 @@ static bool may_touch(struct sf_arena *a, size_t front, size_t tail)
              count_to(tail, a->cap, &a->touched->tail, &a->counted_tail)));
 }
 
-/* Gives everything after `keep_len` back to the kernel. */
-static void arena_drop(struct sf_arena *a, size_t keep_len)
+/* Gives everything between the first `keep_len` and the last `keep_tail` bytes back to the kernel.
+ */
+static void arena_drop(struct sf_arena *a, size_t keep_len, size_t keep_tail)
 {
     struct sf_arena_touched *t = a->touched;
-    sf_heap_pages_drop(a->base + keep_len, a->cap - keep_len);
+    sf_heap_pages_drop(a->base + keep_len, a->cap - keep_len - keep_tail);
     if (!t)
         return;
-    sf_account_give(t->tail + (t->front > keep_len ? t->front - keep_len : 0));
+    sf_account_give((t->tail > keep_tail ? t->tail - keep_tail : 0) +
+                    (t->front > keep_len ? t->front - keep_len : 0));
     t->front = t->front < keep_len ? t->front : keep_len;
-    t->tail = 0;
+    t->tail = t->tail < keep_tail ? t->tail : keep_tail;
     a->counted = t->front;
-    a->counted_tail = 0;
+    a->counted_tail = t->tail;
 }
 
 void sf_arena_lend(struct sf_arena *a, size_t keep_len)
 {
     if (a->cap > keep_len && (!a->touched || sf_arena_touched(a) > keep_len))
-        arena_drop(a, keep_len);
+        arena_drop(a, keep_len, 0);
     sf_account_give(sf_arena_touched(a));
     a->at = a->tail = 0;
 }
@@ -108,8 +110,8 @@ void sf_arena_done(struct sf_arena *a)
 
 void sf_arena_reset(struct sf_arena *a)
 {
-    if (a->cap > KEEP_LEN && (a->at > KEEP_LEN || a->tail))
-        arena_drop(a, KEEP_LEN);
+    if (a->cap > KEEP_LEN + KEEP_TAIL && (a->at > KEEP_LEN || a->tail > KEEP_TAIL))
+        arena_drop(a, KEEP_LEN, KEEP_TAIL);
 #ifdef HAS_ASAN
     if (a->base && a->at) { /* unpoison what was used, not the whole reserved range, which may be a
                              * gigabyte */
@@ -130,7 +132,7 @@ void sf_arena_release(struct sf_arena *a)
 {
     sf_arena_reset(a);
     if (a->cap > KEEP_LEN)
-        arena_drop(a, KEEP_LEN);
+        arena_drop(a, KEEP_LEN, 0);
 }
 
 size_t sf_arena_used(const struct sf_arena *a)

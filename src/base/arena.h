@@ -32,8 +32,9 @@ bool sf_arena_init(struct sf_arena *a, size_t cap);
 bool sf_arena_count(struct sf_arena *a);
 size_t sf_arena_touched(const struct sf_arena *a); /* for a counted arena: touched memory now */
 void sf_arena_done(struct sf_arena *a);            /* a zeroed arena is fine */
-/* Empties it. Keeps up to 1 MiB of touched memory and gives the rest back. With sanitizers the old
- * content is poisoned, so that use of a stale pointer is detected. */
+/* Empties it. Keeps up to 1 MiB of touched memory, and up to 256 KiB of the list at its end, and
+ * gives the rest back. With sanitizers the old content is poisoned, so that use of a stale pointer
+ * is detected. */
 void sf_arena_reset(struct sf_arena *a);
 /* The same, and also gives back memory that was touched through copies of the struct. */
 void sf_arena_release(struct sf_arena *a);

@@ -183,6 +183,33 @@ TEST(account, leaves_the_others_less_while_the_large_one_holds_much)
     sf_account_close();
 }
 
+/* A reset keeps a short list at the end of the arena, which stays counted, and gives the rest of a
+ * long one back. */
+TEST(account, counts_the_end_of_an_arena_across_resets)
+{
+    struct sf_account a = new_account();
+    struct sf_arena arena;
+    uint64_t kept;
+    set_up(true);
+    sf_account_open(&a);
+    assert_true(sf_arena_init(&arena, 64 * MIB));
+    assert_non_null(sf_arena_tail(&arena, MIB / 10));
+    kept = (uint64_t)a.held;
+    assert_true(kept >= MIB / 10);
+    for (int i = 0; i < 3; i++) { /* the same memory again and again */
+        sf_arena_reset(&arena);
+        assert_non_null(sf_arena_tail(&arena, MIB / 10));
+        assert_int_equal(a.held, kept);
+    }
+    assert_non_null(sf_arena_tail(&arena, 2 * MIB));
+    assert_true(a.held >= 2 * MIB);
+    sf_arena_reset(&arena);
+    assert_true(a.held <= MIB / 4 + 4096);
+    sf_arena_done(&arena);
+    assert_true(a.held < 4096);
+    sf_account_close();
+}
+
 TEST(account, is_left_by_an_arena_that_others_will_use)
 {
     struct sf_account a = new_account(), b = new_account();
