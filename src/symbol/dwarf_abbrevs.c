@@ -94,5 +94,6 @@ const struct sf_dwarf_abbrev *sf_dwarf_abbrevs_find(const struct sf_dwarf_abbrev
 const struct sf_dwarf_attr *sf_dwarf_abbrevs_attrs(const struct sf_dwarf_abbrevs *a,
                                                    const struct sf_dwarf_abbrev *one)
 {
-    return (const struct sf_dwarf_attr *)(const void *)a->attrs.p + one->attrs_at;
+    const struct sf_dwarf_attr *all = (const void *)a->attrs.p;
+    return all ? all + one->attrs_at : NULL; /* NULL: no abbreviation has attributes */
 }

@@ -49,7 +49,8 @@ static void skip_array(const struct sf_jfr *r, struct sf_jfr_cursor *c, uint8_t 
 void sf_jfr_value_skip(const struct sf_jfr *r, struct sf_jfr_cursor *c,
                        const struct sf_jfr_class *k)
 {
-    const struct sf_jfr_field *f = (const struct sf_jfr_field *)r->fields.items + k->first;
+    const struct sf_jfr_field *f = k->n ? (const struct sf_jfr_field *)r->fields.items + k->first
+                                        : NULL; /* a class without fields */
     if (k->kind != SF_JFR_CLASS) {
         skip_kind(r, c, k->kind, 0);
         return;
@@ -151,7 +152,8 @@ static uint8_t jfr_value_slot_of(const struct sf_jfr_class *k, const struct sf_j
 
 bool sf_jfr_value_steps_make(struct sf_jfr *r, struct sf_jfr_class *k)
 {
-    const struct sf_jfr_field *f = (const struct sf_jfr_field *)r->fields.items + k->first;
+    const struct sf_jfr_field *f = k->n ? (const struct sf_jfr_field *)r->fields.items + k->first
+                                        : NULL; /* a class without fields */
     k->n_steps = 0;
     k->steps = sf_jfr_new(r, k->n + 1u, sizeof(*k->steps));
     if (!k->steps)

@@ -375,8 +375,9 @@ static void otlp_profile_samples_add_sample(struct sf_otlp_reader *r, const stru
         take_link(r, &out);
     out.stack = r->layout->sample.stack
                     ? sf_otlp_profile_tables_stack(r, s->stack)
-                    : sf_profile_build_stack(r->b, (uint32_t *)p->paths.items + s->start,
-                                             s->length);
+                    : sf_profile_build_stack(
+                          r->b, s->length ? (uint32_t *)p->paths.items + s->start : NULL,
+                          s->length);
     out.series = sf_profile_build_series(r->b, set, p->whats[0]);
     if (has_moments(r, p)) {
         otlp_profile_samples_add_moments(r, p, owner, &out);

@@ -603,7 +603,7 @@ static void take_packed(struct data *d, struct sf_perf_cursor c, bool is_2)
 /* Walks over consecutive records: of the file, or of its compressed stream. */
 static void perf_data_walk(struct data *d, sf_bytes in, bool is_inside)
 {
-    const uint8_t *p = in.p, *end = in.p + in.len;
+    const uint8_t *p = in.p, *end = in.len ? in.p + in.len : in.p; /* an empty one has no address */
     while (end - p >= 8 && !d->b->is_full) {
         uint32_t type = sf_perf_u32(p, d->is_big);
         size_t size = sf_perf_u16(p + 6, d->is_big);

@@ -173,7 +173,8 @@ static void fix_times(struct sf_pprof *p)
 {
     const int64_t year = 365 * SF_NS_PER_DAY;
     if (p->time_ns > 0 && p->time_ns < year) {
-        p->time_ns = p->time_ns > year / 100 ? p->time_ns * 1000 : 0;
+        bool is_micros = p->time_ns > year / 100 && p->time_ns <= INT64_MAX / 1000;
+        p->time_ns = is_micros ? p->time_ns * 1000 : 0;
         if (p->duration_ns > 0 && p->duration_ns < INT64_MAX / 1000)
             p->duration_ns *= 1000;
     }

@@ -181,9 +181,9 @@ static void read_tables(struct reader *r, sf_str text)
         return;
     for (uint32_t i = 0; i < r->locations.n; i++) {
         const struct location *at = (const struct location *)r->locations.items + i;
-        struct sf_location l = {.mapping = SF_NONE,
-                                .lines = (const struct sf_line *)r->lines.items + at->first,
-                                .n_lines = at->n};
+        struct sf_location l = {.mapping = SF_NONE, .n_lines = at->n};
+        if (at->n) /* otherwise there may be no list */
+            l.lines = (const struct sf_line *)r->lines.items + at->first;
         sf_str file = at->mapping && at->mapping <= r->mappings.n
                           ? ((const sf_str *)r->mappings.items)[at->mapping - 1]
                           : SF_STR_NONE;
