@@ -496,6 +496,30 @@ def test_answers_that_are_lost_after_storing_change_no_total():
             assert s.json("/api/v1/store")["retries"] > 0
 
 
+def stored(bed):
+    """How often each span id is stored."""
+    rows = [r for shard in bed.shards
+            for r in shard.ask("SELECT span_id, count() FROM spanflame.spans GROUP BY span_id FORMAT TSV").split("\n")]
+    return {struct.pack(">Q", int(r.split("\t")[0])): int(r.split("\t")[1]) for r in rows if r}
+
+
+def why_missing(bed, s, sent, missing):
+    """All that tells a batch that was lost in a shard from one that the node never sent, and from one that is late."""
+    faults = []
+    for shard in bed.shards:
+        for r in shard.ask("SELECT shard, hex(b.batch), first_record, last_record, traces, b.spans, t.n, s.n FROM spanflame.batches b "
+                           "LEFT JOIN (SELECT batch, count() AS n FROM spanflame.spans GROUP BY batch) s ON s.batch = b.batch "
+                           "LEFT JOIN (SELECT batch, count() AS n FROM spanflame.traces GROUP BY batch) t ON t.batch = b.batch "
+                           "WHERE b.spans != s.n OR b.traces != t.n FORMAT TSV").split("\n"):
+            if r:
+                faults.append("shard {} batch {}: records {} to {}, sent {} traces and {} spans, has {} and {}".format(*r.split("\t")))
+    state, verified = s.json("/api/v1/store"), command(s, "verify")
+    time.sleep(10)
+    late = len(missing) - len(sent - set(stored(bed)))
+    return "\n".join([f"{late} of these came within 10 s", *faults, f"store: {json.dumps(state)}", f"verify: {verified}",
+                      f"log: {s.log()[-3000:]}"])
+
+
 def test_kills_of_node_and_shards_keep_every_span_once():
     need_clickhouse()
     rng = random.Random(7)
@@ -534,11 +558,9 @@ def test_kills_of_node_and_shards_keep_every_span_once():
             over.set()
             feeder.join()
         shipped(s)
-        rows = [r for shard in bed.shards
-                for r in shard.ask("SELECT span_id, count() FROM spanflame.spans GROUP BY span_id FORMAT TSV").split("\n")]
-        found = {struct.pack(">Q", int(r.split("\t")[0])): int(r.split("\t")[1]) for r in rows if r}
+        found = stored(bed)
         missing = sent - set(found)
-        assert not missing, f"{len(missing)} of {len(sent)} acknowledged spans are missing"
+        assert not missing, f"{len(missing)} of {len(sent)} acknowledged spans are missing\n" + why_missing(bed, s, sent, missing)
         twice = sum(n > 1 for n in found.values())
         assert not twice, f"{twice} spans are there twice"
         code, text = command(s, "verify")
