@@ -31,8 +31,8 @@ const struct sf_config_key sf_config_keys[] = {
     {"data", SF_CONFIG_STR, AT(data_dir), "spanflame-data", NULL, 0, 0,
      "data directory; created if it does not exist"},
     {"memory", SF_CONFIG_SIZE, AT(memory_len), "256MiB", NULL, 64 * MIB, 1024 * GIB,
-     "memory limit of the server, enforced; above it, senders get a retryable error with a retry "
-     "delay"},
+     "memory limit of the server; above it, senders get a retryable error with a retry delay; "
+     "below 256MiB it is less strict: large requests in parallel can exceed it (docs/overload.md)"},
 
     {"auth.token_file", SF_CONFIG_STR, AT(auth.token_file), "", NULL, 0, 0,
      "token file (create tokens with `spanflame token new`); when set, every request needs a "
