@@ -2,12 +2,11 @@
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/heap.h"
-#include "base/list.h"
 #include "base/num.h"
 #include "base/text.h"
 #include "os/clock.h"
+#include "store/clickhouse/pin_names.h"
 #include "store/clickhouse/shared_text.h"
 #include "store/local/keep/pins.h"
 #include "store/local/local.h"
@@ -89,26 +88,17 @@ static enum sf_err pin_book_put(struct sf_shard *first, const char *database,
 
 struct learning {
     struct sf_store *store;
-    uint64_t *seen; /* keys of all pins in `shared`; filled by the first read only */
-    uint32_t n_seen, cap_seen;
+    struct sf_pin_names seen; /* all pins in `shared`; filled by the first read only */
     bool has_begun;
 };
-
-static uint64_t pin_book_key(sf_str tenant, sf_str name)
-{
-    return sf_hash_mix(sf_hash_str(tenant), sf_hash_str(name));
-}
 
 static enum sf_err pin_book_see(void *arg, const struct sf_shared_text *t, struct sf_why *why)
 {
     struct learning *l = arg;
     struct sf_pin pin = {0};
     enum sf_err err;
-    if (!l->has_begun) {
-        if (!sf_list_room(&l->seen, l->n_seen, &l->cap_seen, 64))
-            return sf_no_memory(why, "pins");
-        l->seen[l->n_seen++] = pin_book_key(t->tenant, t->name);
-    }
+    if (!l->has_begun && !sf_pin_names_add(&l->seen, t->tenant, t->name))
+        return sf_no_memory(why, "pins");
     if (!sf_pin_book_trace(t, &pin.trace))
         return SF_OK;
     if (t->is_gone || t->ends_ns <= sf_clock_wall_ns()) {
@@ -126,15 +116,6 @@ static enum sf_err pin_book_see(void *arg, const struct sf_shared_text *t, struc
     return err == SF_ERR_LIMIT || err == SF_ERR_INPUT ? SF_OK : err; /* other nodes hold it */
 }
 
-static bool pin_book_is_seen(const struct learning *l, uint64_t key)
-{
-    for (uint32_t i = 0; i < l->n_seen; i++) {
-        if (l->seen[i] == key)
-            return true;
-    }
-    return false;
-}
-
 /* Writes the pins of one tenant that are in the local store only to `shared`: they were made while
  * this server had no fleet. */
 static enum sf_err share_own(const struct learning *l, struct sf_shard *first, const char *database,
@@ -147,7 +128,7 @@ static enum sf_err share_own(const struct learning *l, struct sf_shard *first, c
     for (uint32_t i = 0; !err && i < n; i++) {
         struct pin_text p;
         err = pin_book_name(&p, l->store, tenant, pins[i].trace, why);
-        if (err || pin_book_is_seen(l, pin_book_key(p.text.tenant, p.text.name)))
+        if (err || sf_pin_names_has(&l->seen, p.text.tenant, p.text.name))
             continue;
         err = pin_book_fill(&p, &pins[i], why);
         if (!err)
@@ -191,7 +172,7 @@ enum sf_err sf_pin_book_learn(struct sf_pin_book *b, struct sf_shard *first, con
         b->has_begun = true;
         b->newest_ms = newest_ms;
     }
-    sf_heap_free(l.seen);
+    sf_pin_names_done(&l.seen);
     return err;
 }
 
