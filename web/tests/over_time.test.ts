@@ -4,9 +4,11 @@ import { test } from "node:test";
 import { nearest, runs } from "../src/charts/line_chart";
 import type { Deploy } from "../src/overview/use_deploys";
 import { treeOf } from "../src/flame/tree";
+import { signed } from "../src/format/units";
 import { sourceFunctions } from "../src/trace/span_source";
 import { seriesOf, stripOf, windowValues } from "../src/views/alert_lines";
 import { demoData, demoProfiles, demoTraces } from "../src/views/demo_data";
+import { pointsOf, shareChange } from "../src/views/deploy_figures";
 import { joins } from "../src/views/deploy_timeline";
 import { profile } from "./make";
 
@@ -66,4 +68,16 @@ test("a line has no stroke over a gap, and a value alone is a run of its own", (
 test("the pointer reads the nearest time", () => {
   assert.deepEqual([-5, 12, 16, 99].map((ms) => nearest([0, 10, 20], ms)), [0, 1, 2, 2]);
   assert.equal(nearest([], 3), -1);
+});
+
+test("a change of the share of errors has its sign, at both ends of its interval too", () => {
+  const words = (n: number) => signed(pointsOf(n), n);
+  const change = (before: number, after: number) => {
+    const c = shareChange({ all: 100, failed: before }, { all: 100, failed: after });
+    return c && [c.delta, c.low, c.high].map(words);
+  };
+  assert.deepEqual(change(40, 10), ["−30 points", "−41 points", "−18 points"]);
+  assert.deepEqual(change(10, 40), ["+30 points", "+18 points", "+41 points"]);
+  assert.deepEqual(change(4, 2), ["−2.0 points", "−8.0 points", "+3.6 points"]);
+  assert.equal(shareChange({ all: 0, failed: 0 }, { all: 9, failed: 1 }), undefined);
 });

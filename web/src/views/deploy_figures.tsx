@@ -35,6 +35,11 @@ export function shareChange(left: Counts, right: Counts): Change | undefined {
   return { delta: b - a, low: b - a - Math.hypot(b - lb, ha - a), high: b - a + Math.hypot(hb - b, a - la) };
 }
 
+/** A difference of shares in percentage points; a minus sign where it is lower. */
+export function pointsOf(n: number): string {
+  return `${n < 0 ? "−" : ""}${(Math.abs(n) * 100).toFixed(Math.abs(n) < 0.0995 ? 1 : 0)} points`;
+}
+
 export interface Counts {
   readonly all: number;
   readonly failed: number;
@@ -89,13 +94,12 @@ export function DeployFigures(props: { deploy: Deploy; range: Range; explain: Ex
   const cpu = e.parts.find((p) => p.part === "on_cpu");
   const [left, right] = [countsOf(counts.data, d.key, d.against), countsOf(counts.data, d.key, d.version)];
   const errors = shareChange(left, right);
-  const points = (n: number) => `${n < 0 ? "−" : ""}${(Math.abs(n) * 100).toFixed(Math.abs(n) < 0.0995 ? 1 : 0)} points`;
   const before = (ns: number | undefined) => MOST * Math.max(1, ns ?? 0);
   return (
     <span class="dfigs" role="group" aria-label="Change per request, with 95 % intervals">
       <Figure name="duration" change={timeOf(e, e.duration_ns)} none="too few spans" words={duration} scale={before(e.before_ns)} />
       <Figure name="CPU" change={cpu && timeOf(cpu, cpu.ns)} none={e.low_ns === null ? "too few spans" : "not measured, or equal"} words={duration} scale={before(e.before_ns)} />
-      <Figure name="errors" change={errors} none={counts.error ? "could not be counted" : counts.data ? "no requests of both" : "…"} words={points} scale={Math.max(0.05, Math.abs(errors?.low ?? 0), Math.abs(errors?.high ?? 0))} />
+      <Figure name="errors" change={errors} none={counts.error ? "could not be counted" : counts.data ? "no requests of both" : "…"} words={pointsOf} scale={Math.max(0.05, Math.abs(errors?.low ?? 0), Math.abs(errors?.high ?? 0))} />
       {errors && (
         <span class="f3 rest">
           {percent(left.failed / left.all)} of {count(left.all)} failed before, {percent(right.failed / right.all)} of {count(right.all)} after
