@@ -147,6 +147,78 @@ test("a query with a metric is a chart, and what is wrong is said while it is wr
   await done(page);
 });
 
+/** A search chart of `series`, name to values per minute of the hour that ends `untilMs`; null: there is no sample. */
+async function chartOf(series, untilMs, width = 1280) {
+  const page = await open("/?view=coverage", { viewport: { width, height: 720 } });
+  const samples = (values) => values.flatMap((value, i) => (value === null ? [] : [{ timestampMs: String(untilMs - 3600e3 + i * 60e3), value }]));
+  const json = { series: Object.entries(series).map(([name, values]) => ({ labels: [{ key: "name", value: { stringValue: name } }], samples: samples(values) })) };
+  await page.route("**/api/metrics/query_range?*", (r) => r.fulfill({ json }));
+  await page.goto(`${story.url}/?view=search&q=${encodeURIComponent("{ } | count_over_time() by (name)")}&from=${String(untilMs - 3600e3)}&until=${String(untilMs)}`);
+  await page.locator(".plot-over").waitFor();
+  return page;
+}
+
+test("a line has no stroke over a gap, its values are read at the pointer, and a drag chooses the time", async () => {
+  const untilMs = Math.floor(Date.now() / 60e3) * 60e3;
+  const minutes = Array.from({ length: 61 }, (_, i) => i);
+  const page = await chartOf({ gateway: minutes.map((i) => (i > 20 && i < 40 ? null : 100 + i)), payments: minutes.map(() => 7) }, untilMs);
+  const box = await page.locator(".plot-over").boundingBox();
+  const at = (minute) => box.x + (box.width * minute) / 60;
+  // The upper line is in the upper half; lines of the grid are grey.
+  const isDrawn = (minute) =>
+    page.evaluate(
+      ([x, y, high]) => {
+        const c = document.querySelector(".chart-box > canvas");
+        const [b, ratio] = [c.getBoundingClientRect(), c.width / c.clientWidth];
+        const { data } = c.getContext("2d").getImageData(Math.round((x - b.left) * ratio), (y - b.top) * ratio, 1, high * ratio);
+        for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 128 && Math.max(...data.slice(i, i + 3)) - Math.min(...data.slice(i, i + 3)) > 40) return true;
+        return false;
+      },
+      [at(minute), box.y, box.height / 2],
+    );
+  await page.waitForFunction(() => document.querySelector(".chart-box > canvas").width > 300);
+  const drawn = [];
+  for (const minute of [5, 19.5, 21, 30, 39, 40.5, 55]) drawn.push(await isDrawn(minute));
+  assert.deepEqual(drawn, [true, true, false, false, false, true, true]);
+  const read = page.locator(".plot-read");
+  await page.mouse.move(at(10.2), box.y + 40);
+  await read.filter({ hasText: /gateway 110.*payments 7/ }).waitFor();
+  assert.equal(await page.locator(".plot-dot").count(), 2);
+  await page.mouse.move(at(30), box.y + 40);
+  await read.filter({ hasText: /payments 7.*gateway no data/ }).waitFor();
+  assert.equal(await page.locator(".plot-dot").count(), 1);
+  await page.mouse.move(at(15), box.y + 40);
+  await page.mouse.down();
+  await page.mouse.move(at(45), box.y + 40, { steps: 4 });
+  const chosen = await page.locator(".plot-range").boundingBox();
+  assert.ok(Math.abs(chosen.width - box.width / 2) <= 2, `the range is ${String(chosen.width)} of ${String(box.width)} pixels wide`);
+  await page.mouse.up();
+  await page.waitForURL((u) => u.searchParams.get("until") !== String(untilMs));
+  const off = ["from", "until"].map((name, i) => Math.abs(Number(params(page).get(name)) - (untilMs - [45, 15][i] * 60e3)));
+  assert.ok(Math.max(...off) <= (2 * 3600e3) / box.width, `the chosen time is off by ${off.join(" and ")} ms`);
+  await done(page);
+});
+
+longTest("the names of many lines stay in the chart, and long ones end with an ellipsis", async () => {
+  for (const width of [1280, 390]) {
+    const long = `GET /${"very-long-".repeat(12)}`;
+    const names = [long, ...Array.from({ length: 11 }, (_, i) => `operation number ${String(i)}`)];
+    const page = await chartOf(Object.fromEntries(names.map((n) => [n, [1, 2, 3]])), Date.now(), width);
+    const found = await page.evaluate(() => {
+      const chart = document.querySelector(".chart").getBoundingClientRect();
+      return [...document.querySelectorAll(".line-name")].map((e) => {
+        const [outer, name] = [e.getBoundingClientRect(), e.querySelector(".name")];
+        const inner = name?.getBoundingClientRect();
+        return { isInside: outer.left >= chart.left && outer.right <= chart.right && inner !== undefined && inner.right <= outer.right + 0.5, isCut: name !== null && name.scrollWidth > name.clientWidth, overflow: name && getComputedStyle(name).textOverflow, title: name?.title };
+      });
+    });
+    assert.equal(found.length, names.length);
+    for (const f of found) assert.deepEqual(f, { isInside: true, isCut: f.title === long, overflow: "ellipsis", title: f.title });
+    assert.equal(found.filter((f) => f.isCut).length, 1);
+    await done(page, `legend-${String(width)}`);
+  }
+});
+
 test("a mistake in a query is underlined where it is", async () => {
   const page = await open(`/?view=search&q=${encodeURIComponent("{ status = = error }")}`);
   await page.getByRole("alert").first().waitFor();
@@ -342,6 +414,7 @@ test("deploys are those that the server lists: seen, told, or both", async () =>
   const told = table.getByRole("row", { name: /told/ }).filter({ hasText: "v2" });
   await told.filter({ hasText: "prod" }).filter({ hasText: "v1" }).waitFor();
   assert.equal(await told.getByRole("link", { name: "Details" }).getAttribute("href"), "https://ci.example/7");
+  assert.ok(await told.getByRole("link", { name: "Details" }).evaluate((link) => link.getBoundingClientRect().right <= link.closest("td").getBoundingClientRect().right), "a long comment leaves place for the link");
   await told.locator(".verdict > .chip").filter({ hasText: /may be chance|slower|faster|too little data/ }).waitFor();
   const figures = told.getByRole("group", { name: "Change per request, with 95 % intervals" });
   await figures.getByText("0 % of 58 failed before, 31 % of 58 after").waitFor();

@@ -162,13 +162,16 @@ export function LineChart(props: {
     <figure class="chart">
       <figcaption>
         <span class="chart-title">{props.title}</span>
-        <span class="spring" />
-        {(props.lines.length > 1 || props.isNamed) &&
-          props.lines.map((l) => (
-            <span key={l.name} class="line-name">
-              <span class={l.isDashed ? "line-key dashed" : "line-key"} style={{ borderColor: l.color }} /> {l.name}
-            </span>
-          ))}
+        {(props.lines.length > 1 || props.isNamed) && (
+          <span class="line-names">
+            {props.lines.map((l) => (
+              <span key={l.name} class="line-name">
+                <span class={l.isDashed ? "line-key dashed" : "line-key"} style={{ borderColor: l.color }} />
+                <bdi class="name" title={l.name}>{l.name}</bdi>
+              </span>
+            ))}
+          </span>
+        )}
       </figcaption>
       <div class="chart-box">
         <canvas ref={canvas} style={{ height: px(height) }} role="img" aria-label={props.title} />

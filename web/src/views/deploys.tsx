@@ -24,7 +24,7 @@ function Told(props: { deploy: Deploy }) {
     <>
       <Name text={d.version} class="mono b" />
       {d.environment !== "" && <> <span class="chip"><Name text={d.environment} /></span></>}
-      {d.comment !== "" && <> <Name text={d.comment} class="f3 sm" /></>}
+      {d.comment !== "" && <> <Name text={d.comment} class="f3 sm told-comment" /></>}
       {isAddress(d.url) && (
         <>
           {" "}
