@@ -20,6 +20,7 @@ struct transfer {
     struct sf_fetch f;
     CURL *curl;
     size_t refusal_len;
+    size_t body_at; /* for `is_once`: how much of the body libcurl has taken */
     struct curl_slist *headers;
     char detail[CURL_ERROR_SIZE], url[SF_FETCH_URL_CAP];
     unsigned n_moves;
@@ -83,6 +84,17 @@ static size_t fetch_on_piece(char *p, size_t size, size_t n, void *arg)
     else if (t->f.refusal && (status < 200 || status >= 300))
         keep_refusal(t, p, size * n);
     return t->err ? 0 : size * n;
+}
+
+/* Gives libcurl the body. It cannot rewind it, so it fails instead of sending it again. */
+static size_t fetch_on_send(char *p, size_t size, size_t n, void *arg)
+{
+    struct transfer *t = arg;
+    size_t left = t->f.body.len - t->body_at, len = size * n < left ? size * n : left;
+    if (len)
+        memcpy(p, t->f.body.p + t->body_at, len);
+    t->body_at += len;
+    return len;
 }
 
 static int fetch_on_progress(void *arg, curl_off_t all_in, curl_off_t in, curl_off_t all_out,
@@ -185,7 +197,13 @@ static enum sf_err fetch_begin(struct transfer *t, struct sf_why *why)
     curl_easy_setopt(c, CURLOPT_HTTPHEADER, t->headers);
     if (f->content_type) {
         curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)f->body.len);
-        curl_easy_setopt(c, CURLOPT_POSTFIELDS, f->body.p ? (const char *)f->body.p : "");
+        if (f->is_once) {
+            curl_easy_setopt(c, CURLOPT_POST, 1L);
+            curl_easy_setopt(c, CURLOPT_READFUNCTION, fetch_on_send);
+            curl_easy_setopt(c, CURLOPT_READDATA, t);
+        } else {
+            curl_easy_setopt(c, CURLOPT_POSTFIELDS, f->body.p ? (const char *)f->body.p : "");
+        }
     }
     curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, fetch_on_piece);
     curl_easy_setopt(c, CURLOPT_WRITEDATA, t);

@@ -35,6 +35,9 @@ struct sf_fetch { /* one request; everything it points to must outlive it */
     const char *url;
     const char *content_type;   /* for a POST; NULL: a GET */
     sf_bytes body;              /* body of a POST */
+    bool is_once;               /* never send the body twice. Otherwise libcurl repeats a request
+                                 * when a kept connection is closed without an answer, which the
+                                 * caller does not notice. Without redirects only */
     const char *bearer;         /* token; NULL: none */
     const char *const *headers; /* additional headers, "Name: value" each; never shown in
                                  * messages */

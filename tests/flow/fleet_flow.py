@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import shutil
 import ssl
 import struct
 import socket
@@ -377,6 +378,9 @@ class Proxy(http.server.ThreadingHTTPServer):
                 r = c.getresponse()
                 answer = r.read()
                 c.close()
+                if proxy.spoils(self.path):
+                    self.close_connection = True
+                    return
                 spoil = "INSERT" in self.path and proxy.random.random() < proxy.share
                 if spoil:
                     proxy.n_spoiled += 1
@@ -402,6 +406,10 @@ class Proxy(http.server.ThreadingHTTPServer):
             tls.load_cert_chain(*certificate)
             self.socket = tls.wrap_socket(self.socket, server_side=True)
         threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def spoils(self, path):
+        """Called after each request was passed on; true: its answer is dropped."""
+        return False
 
 
 def is_partial(answer):
@@ -494,6 +502,58 @@ def test_answers_that_are_lost_after_storing_change_no_total():
                 proxy.share = 0
             assert command(s, "verify")[0] == 0
             assert s.json("/api/v1/store")["retries"] > 0
+
+
+class KilledShard(Proxy):
+    """Kills its shard in the middle of the first insert into a table, as it may happen between the two steps of an insert:
+    ClickHouse logs the token of a partition and adds its rows, in this order or in the other, depending on its version."""
+
+    def __init__(self, shard, table, lost, n_partitions=1):
+        super().__init__(shard.port, share=0)
+        self.shard, self.table, self.lost, self.n_partitions, self.n_killed = shard, table, lost, n_partitions, 0
+        self.handle_error = lambda *_: None  # requests of other threads while the shard is away
+
+    def spoils(self, path):
+        if self.n_killed or f"INTO%20{self.table}%20" not in path:
+            return False
+        self.n_killed = 1
+        database, name = self.table.split(".")
+        parts = self.shard.ask(f"SELECT path FROM system.parts WHERE database = '{database}' AND table = '{name}' AND active "
+                               "ORDER BY path FORMAT TSV").split("\n")
+        assert len(parts) == self.n_partitions, parts
+        self.shard.kill()
+        if self.lost == "rows":
+            shutil.rmtree(parts[0])
+        else:
+            logs = os.path.join(os.path.dirname(os.path.dirname(parts[0])), "deduplication_logs")
+            assert os.listdir(logs)
+            shutil.rmtree(logs)
+        self.shard.start()
+        return True
+
+
+def test_an_insert_into_a_shard_that_is_killed_between_its_steps_is_stored_once():
+    need_clickhouse()
+    old = time.time_ns() - 3 * 86400 * 10**9
+    with clickhouse_bed.Bed(1) as bed:
+        for number, (table, lost, starts) in enumerate((
+                ("traces", "rows", (None,)), ("spans", "rows", (None,)), ("spans", "token", (None,)), ("batches", "rows", (None,)),
+                ("spans", "rows", (None, old)))):
+            database = f"d{number}"
+            proxy = KilledShard(bed.shards[0], f"{database}.{table}", lost, len(starts))
+            with Server(config(f"clickhouse://127.0.0.1:{proxy.server_address[1]}/{database}")) as s:
+                spans = [make_span(**({"start": at} if at else {})) for at in starts for _ in range(10)]
+                s.send(spans)
+                state = shipped(s)
+                assert proxy.n_killed == 1 and state["retries"] > 0, state
+                for counted in ("traces", "spans"):
+                    assert bed.count(f"{database}.{counted}") == len(spans), (table, lost, counted, bed.count(f"{database}.{counted}"))
+                assert bed.count(f"{database}.batches") == 1
+                code, text = command(s, "verify")
+                assert code == 0, (table, lost, text)
+                s.send(spans[:1])  # and it goes on
+                shipped(s)
+                assert bed.count(f"{database}.spans") == len(spans) + 1
 
 
 def stored(bed):

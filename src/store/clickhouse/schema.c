@@ -9,9 +9,9 @@
 #include "wire/row_binary.h"
 
 /* Settings for tables whose rows must be stored exactly once. The deduplication window counts
- * inserts of all nodes: 10,000 are more than an hour of ten nodes; for older inserts a node first
- * asks what the shard has (shipper.c). Rows that a node counts as shipped must survive a power cut
- * of the shard. */
+ * inserts of all nodes: 10,000 are more than an hour of ten nodes; before it repeats one, a node
+ * asks what the shard has (stored_rows.h). Rows that a node counts as shipped must survive a power
+ * cut of the shard. */
 #define COUNTED                                                                       \
     " SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, " \
     "fsync_part_directory = 1"

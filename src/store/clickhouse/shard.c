@@ -99,6 +99,7 @@ const char *sf_shard_address(const struct sf_shard *s)
 struct request {
     const char *type, *encoding; /* of the body; encoding NULL: plain */
     sf_bytes body;
+    bool is_once;          /* never send the body twice */
     struct sf_buf *answer; /* NULL: the answer is discarded */
     int64_t whole_ns;
     const atomic_bool *cancel;
@@ -176,6 +177,7 @@ static enum sf_err send_request(struct sf_shard *s, const char *url, struct requ
     err = sf_fetch_run(&(struct sf_fetch){.url = url,
                                           .content_type = r->type,
                                           .body = r->body,
+                                          .is_once = r->is_once,
                                           .headers = headers,
                                           .n_headers = n,
                                           .refusal = &refusal,
@@ -463,7 +465,8 @@ enum sf_err sf_shard_insert(struct sf_shard *s, sf_str sql, const char *token, s
                             enum sf_shard_fault *out_fault, struct sf_why *why)
 {
     struct sf_buf url = {.max = SF_FETCH_URL_CAP};
-    struct request r = {.type = "application/octet-stream", .encoding = "zstd", .body = rows};
+    struct request r = {
+        .type = "application/octet-stream", .encoding = "zstd", .body = rows, .is_once = true};
     enum sf_err err;
     *out_fault = SF_SHARD_RETRY;
     /* One block and one part per partition: a token represents all rows of the request. */

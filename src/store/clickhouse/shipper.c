@@ -3,9 +3,8 @@
  * The thread reads records of the log, decodes them into rows (remote_outbox.h), records the end
  * of the batch in ship.state, and inserts each part into its shard with a deduplication token. A
  * round sends all parts that are not confirmed; failed ones are retried with growing delays.
- * After a restart, or after a shard was unreachable for longer than ClickHouse remembers tokens,
- * the shard is asked which parts it has. When all shards have the batch, ship.state is updated
- * and the log may free the records. */
+ * Before a part that may have been sent already, and after it, the shard is asked which rows it
+ * has. When all shards have the batch, ship.state is updated and the log may free the records. */
 #include "store/clickhouse/shipper.h"
 
 #include <inttypes.h>
@@ -24,20 +23,20 @@
 #include "store/clickhouse/remote_outbox.h"
 #include "store/clickhouse/remote_source.h"
 #include "store/clickhouse/shard.h"
+#include "store/clickhouse/stored_rows.h"
 #include "store/local/local.h"
 #include "store/local/view.h"
 #include "wal/wal_follow.h"
 #include "wire/deflate.h"
-#include "wire/row_binary.h"
 
 #define REFUSED_FOLDER "ship.refused"
 #define CONNECT_NS     (5 * SF_NS_PER_S)
 #define LAST_TRY_NS    (5 * SF_NS_PER_S) /* for the remaining data when the server stops */
-/* After this time the shard may have forgotten tokens: ask what it has. */
-#define UNCERTAIN_NS   (10 * SF_NS_PER_MIN)
 #define FAILING_NS     (10 * SF_NS_PER_S)
 #define FIRST_DELAY_NS (SF_NS_PER_S / 5)
 #define MAX_DELAY_NS   (10 * SF_NS_PER_S)
+
+enum { TOKEN_CAP = 120, MAX_TOKENS = 16 };
 
 _Static_assert((int)SF_SHIP_N_COUNTED == (int)SF_REMOTE_TABLES,
                "an answer names the tables that are counted");
@@ -45,10 +44,9 @@ _Static_assert((int)SF_SHIP_N_COUNTED == (int)SF_REMOTE_TABLES,
 struct target { /* one shard, and which parts of the batch it has */
     struct sf_shard *shard;
     bool is_ready; /* probed, and its schema is current */
-    bool is_asked; /* it is known which parts of the batch it has; false: ask before sending */
     bool is_done[SF_SHIP_TABLES];
+    bool is_in_doubt[SF_SHIP_TABLES]; /* an insert was sent, and its outcome is not known */
     bool is_up;
-    int64_t failing_ns; /* monotonic: when failures began; 0: not failing */
 };
 
 struct sf_shipper {
@@ -306,55 +304,6 @@ static enum sf_err read_batch(struct sf_shipper *s, struct sf_why *why)
 
 /* ---- sending ---- */
 
-static enum sf_err shipper_count_rows(struct sf_shipper *s, struct target *t,
-                                      enum sf_ship_table table, uint64_t *out, struct sf_why *why)
-{
-    struct sf_buf answer = {.max = 64};
-    struct sf_row_reader r;
-    uint64_t n = 0;
-    enum sf_err err;
-    sf_buf_reset(&s->sql);
-    sf_buf_print(&s->sql, "SELECT count() FROM %s.%s WHERE batch = %" PRIu64,
-                 s->config.address->database, sf_schema_table_name(table), s->outbox.batch);
-    if (table != SF_SHIP_BATCHES)
-        sf_buf_print(&s->sql, " AND day BETWEEN toDate(%u) AND toDate(%u)", s->outbox.from_day,
-                     s->outbox.to_day);
-    if (table == SF_SHIP_DETAILS) /* details that were sent, in either table */
-        sf_buf_print(&s->sql,
-                     " AND attempt = 0 UNION ALL SELECT count() FROM %s." SF_SCHEMA_UNDECIDED
-                     " WHERE batch = %" PRIu64,
-                     s->config.address->database, s->outbox.batch);
-    sf_buf_add_str(&s->sql, SF_STR(" FORMAT RowBinary"));
-    err = sf_shard_ask(t->shard, sf_buf_str(&s->sql), 0, &answer, why);
-    r = sf_row_reader_init(sf_buf_bytes(&answer));
-    while (!err && sf_row_more(&r))
-        n += sf_row_binary_u64(&r);
-    if (!err)
-        err = sf_row_binary_check(&r, why);
-    if (!err)
-        *out = n;
-    sf_buf_done(&answer);
-    return err;
-}
-
-/* Asks which tables of the batch the shard already has: it remembers tokens only for a while. */
-static enum sf_err ask_what_it_has(struct sf_shipper *s, uint32_t shard, struct sf_why *why)
-{
-    struct target *t = &s->targets[shard];
-    for (enum sf_ship_table table = SF_SHIP_TRACES; table < SF_SHIP_TABLES; table++) {
-        uint64_t want = table == SF_SHIP_BATCHES
-                            ? 1
-                            : sf_remote_outbox_part(&s->outbox, shard, table)->n;
-        uint64_t n = 0;
-        enum sf_err err = want ? shipper_count_rows(s, t, table, &n, why) : SF_OK;
-        if (err)
-            return err;
-        t->is_done[table] = want && n == want;
-    }
-    t->is_asked = true;
-    return SF_OK;
-}
-
 static enum sf_err shipper_set_aside(struct sf_shipper *s, uint32_t shard, enum sf_ship_table table,
                                      const struct sf_why *refused, struct sf_why *why)
 {
@@ -384,13 +333,24 @@ static enum sf_err shipper_set_aside(struct sf_shipper *s, uint32_t shard, enum 
     return SF_OK;
 }
 
+/* The same for a repeated insert, also after a restart. Includes the time of receipt: a data
+ * directory restored from a backup sends other records under the same numbers. */
+static void shipper_put_token(const struct sf_shipper *s, uint32_t shard, enum sf_ship_table table,
+                              char token[TOKEN_CAP])
+{
+    snprintf(token, TOKEN_CAP, "%016" PRIx64 ".%" PRIx64 ".%s.%u", s->outbox.batch,
+             (uint64_t)s->first_recv_ns, sf_schema_table_name(table), shard + 1);
+}
+
+/* `number`: how many tokens of this part were used up by inserts whose rows are lost. */
 static enum sf_err shipper_insert(struct sf_shipper *s, uint32_t shard, enum sf_ship_table table,
-                                  struct sf_why *why)
+                                  unsigned number, struct sf_why *why)
 {
     struct sf_outbox_part *p = sf_remote_outbox_part(&s->outbox, shard, table);
     enum sf_shard_fault fault = SF_SHARD_RETRY;
     struct sf_why refused = {0};
-    char token[120];
+    char token[TOKEN_CAP];
+    size_t len;
     enum sf_err err;
     sf_buf_reset(&s->sql);
     sf_buf_reset(&s->frame);
@@ -401,10 +361,10 @@ static enum sf_err shipper_insert(struct sf_shipper *s, uint32_t shard, enum sf_
     err = sf_deflate_zstd(s->deflate, 1, true, sf_buf_bytes(&p->rows), &s->frame, why);
     if (err || !sf_buf_ok(&s->sql))
         return err ? err : sf_no_memory(why, "a statement");
-    /* Includes the time of receipt: a data directory restored from a backup sends other records
-     * under the same numbers. */
-    snprintf(token, sizeof(token), "%016" PRIx64 ".%" PRIx64 ".%s.%u", s->outbox.batch,
-             (uint64_t)s->first_recv_ns, sf_schema_table_name(table), shard + 1);
+    shipper_put_token(s, shard, table, token);
+    len = strlen(token);
+    if (number)
+        snprintf(token + len, TOKEN_CAP - len, ".%u", number);
     err = sf_shard_insert(s->targets[shard].shard, sf_buf_str(&s->sql), token,
                           sf_buf_bytes(&s->frame), &fault, &refused);
     if (err && fault == SF_SHARD_REFUSED)
@@ -412,6 +372,60 @@ static enum sf_err shipper_insert(struct sf_shipper *s, uint32_t shard, enum sf_
     if (err)
         *why = refused;
     return err;
+}
+
+/* Asks what the shard has of a part. NONE after an insert that it confirmed (`is_confirmed`): it
+ * has the token and not the rows. An insert that still runs might add them; BUSY then. */
+static enum sf_err ask_what_it_has(const struct sf_shipper *s, uint32_t shard,
+                                   const struct sf_stored_rows *rows, uint64_t n_sent,
+                                   bool is_confirmed, enum sf_stored *out, struct sf_why *why)
+{
+    char token[TOKEN_CAP];
+    bool is_running = false;
+    enum sf_err err = sf_stored_rows_ask(rows, n_sent, out, why);
+    if (err || *out == SF_STORED_ALL || *out == SF_STORED_OTHER || !is_confirmed)
+        return err;
+    shipper_put_token(s, shard, rows->table, token);
+    err = sf_stored_rows_is_running(rows, token, &is_running, why);
+    if (!err && is_running)
+        err = sf_fail(why, SF_ERR_BUSY, "%.80s: an earlier insert of the same rows still runs",
+                      sf_shard_address(rows->shard));
+    return err ? err : sf_stored_rows_ask(rows, n_sent, out, why);
+}
+
+/* Sends a part until the shard has its rows once. */
+static enum sf_err shipper_place(struct sf_shipper *s, uint32_t shard, enum sf_ship_table table,
+                                 struct sf_why *why)
+{
+    struct target *t = &s->targets[shard];
+    const struct sf_outbox_part *p = sf_remote_outbox_part(&s->outbox, shard, table);
+    struct sf_stored_rows rows = {.shard = t->shard,
+                                  .database = s->config.address->database,
+                                  .table = table,
+                                  .batch = s->outbox.batch,
+                                  .from_day = s->outbox.from_day,
+                                  .to_day = s->outbox.to_day};
+    bool is_in_doubt = t->is_in_doubt[table] && table >= SF_SHIP_TRACES;
+    enum sf_stored stored = SF_STORED_NONE;
+    enum sf_err err = SF_OK;
+    t->is_in_doubt[table] = true;
+    for (unsigned n = 0; !err && n <= MAX_TOKENS; n++) {
+        if (is_in_doubt)
+            err = ask_what_it_has(s, shard, &rows, p->n, n > 0, &stored, why);
+        if (err || stored == SF_STORED_ALL)
+            return err;
+        if (n == MAX_TOKENS)
+            break;
+        if (stored == SF_STORED_SOME)
+            err = sf_stored_rows_delete(&rows, why);
+        if (!err)
+            err = shipper_insert(s, shard, table, n, why);
+        if (!is_in_doubt || stored == SF_STORED_OTHER || !p->n)
+            return err;
+    }
+    return err ? err
+               : sf_fail(why, SF_ERR_IO, "%.80s: rows of %s are not there after an insert",
+                         sf_shard_address(t->shard), sf_schema_table_name(table));
 }
 
 /* Adds the row of `batches`: the rows sent to this shard. */
@@ -440,13 +454,11 @@ static enum sf_err send_to(struct sf_shipper *s, uint32_t shard, struct sf_why *
 {
     struct target *t = &s->targets[shard];
     enum sf_err err = make_ready(s, t, why);
-    if (!err && !t->is_asked)
-        err = ask_what_it_has(s, shard, why);
     for (enum sf_ship_table table = 0; !err && table < SF_SHIP_TABLES; table++) {
         if (table == SF_SHIP_BATCHES)
             shipper_sum_up(s, shard);
         if (!t->is_done[table] && sf_remote_outbox_part(&s->outbox, shard, table)->n)
-            err = shipper_insert(s, shard, table, why);
+            err = shipper_place(s, shard, table, why);
         t->is_done[table] = !err;
     }
     return err;
@@ -464,14 +476,8 @@ static enum sf_err send_round(struct sf_shipper *s, struct sf_why *why)
             continue;
         err = send_to(s, i, &own);
         t->is_up = !err;
-        if (!err) {
-            t->failing_ns = 0;
+        if (!err)
             continue;
-        }
-        if (!t->failing_ns)
-            t->failing_ns = sf_clock_mono_ns();
-        if (sf_clock_mono_ns() - t->failing_ns > UNCERTAIN_NS)
-            t->is_asked = false;
         t->is_ready = false; /* its version may have changed */
         if (!first) {
             first = err;
@@ -486,7 +492,8 @@ static void begin_sending(struct sf_shipper *s)
 {
     for (uint32_t i = 0; i < s->outbox.n_shards; i++) {
         memset(s->targets[i].is_done, 0, sizeof(s->targets[i].is_done));
-        s->targets[i].is_asked = !s->is_resumed;
+        for (enum sf_ship_table table = 0; table < SF_SHIP_TABLES; table++)
+            s->targets[i].is_in_doubt[table] = s->is_resumed;
     }
     sf_mutex_lock(&s->lock);
     s->oldest_ns = s->first_recv_ns;

@@ -3,7 +3,7 @@
  * It follows the log (wal/wal_follow.h), so acknowledged data waits on this node's disk until every
  * shard has confirmed it. A batch is a range of records. It is recorded (ship_state.h), sent table
  * by table and shard by shard with a token for each insert, and confirmed by a row of `batches` on
- * each shard. Failed inserts are repeated with the same token until they are confirmed, in order:
+ * each shard. Failed inserts are repeated until the shard has their rows (stored_rows.h), in order:
  * an unreachable shard delays the node's later batches. Rows that ClickHouse cannot store are
  * written to the folder ship.refused and counted. */
 #pragma once
