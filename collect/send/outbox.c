@@ -82,12 +82,13 @@ struct sf_outbox_piece *sf_outbox_take(struct sf_outbox *o, size_t max_len)
         last->next = NULL;
         if (!o->first)
             o->last = NULL;
+        o->taken = first;
     }
     sf_lock_give(&o->lock);
     return first;
 }
 
-void sf_outbox_give_back(struct sf_outbox *o, struct sf_outbox_piece *list)
+static void outbox_free(struct sf_outbox *o, struct sf_outbox_piece *list)
 {
     while (list) {
         struct sf_outbox_piece *next = list->next;
@@ -95,6 +96,16 @@ void sf_outbox_give_back(struct sf_outbox *o, struct sf_outbox_piece *list)
         sf_heap_free(list);
         list = next;
     }
+}
+
+/* Clears `taken` before freeing: a fork in between leaks the rest of the list in the child, which
+ * is freed once in the parent. */
+void sf_outbox_give_back(struct sf_outbox *o, struct sf_outbox_piece *list)
+{
+    sf_lock_take(&o->lock);
+    o->taken = NULL;
+    sf_lock_give(&o->lock);
+    outbox_free(o, list);
 }
 
 bool sf_outbox_is_empty(struct sf_outbox *o)
@@ -113,9 +124,10 @@ size_t sf_outbox_held(const struct sf_outbox *o)
 
 void sf_outbox_forget(struct sf_outbox *o)
 {
-    struct sf_outbox_piece *list = o->first;
+    struct sf_outbox_piece *queued = o->first, *taken = o->taken;
     sf_lock_reset(&o->lock);
-    o->first = o->last = NULL;
-    sf_outbox_give_back(o, list);
+    o->first = o->last = o->taken = NULL;
+    outbox_free(o, queued);
+    outbox_free(o, taken);
     atomic_store(&o->held, 0);
 }

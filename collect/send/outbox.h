@@ -22,10 +22,11 @@ struct sf_outbox_piece {
 };
 
 struct sf_outbox {       /* zeroed and `max` set: empty */
-    struct sf_lock lock; /* guards the list; taken before the heap's lock */
+    struct sf_lock lock; /* guards the lists; taken before the heap's lock */
     struct sf_outbox_piece *first, *last;
-    size_t max;                /* limit in bytes of memory, in whole pieces */
-    atomic_uint_fast64_t held; /* bytes of memory, queued and being sent */
+    struct sf_outbox_piece *taken; /* being sent by the exporter thread, which only reads them */
+    size_t max;                    /* limit in bytes of memory, in whole pieces */
+    atomic_uint_fast64_t held;     /* bytes of memory, queued and being sent */
 };
 
 /* False: full, or longer than a piece, or no memory. */
@@ -33,11 +34,14 @@ bool sf_outbox_add(struct sf_outbox *o, sf_bytes record);
 /* Adds a complete request as a piece of its own; an outbox contains either these or records. */
 bool sf_outbox_add_whole(struct sf_outbox *o, sf_bytes request, uint32_t n_records);
 /* Takes the oldest pieces, at most `max_len` bytes but at least one piece; NULL: empty. They count
- * as held until they are given back. */
+ * as held until they are given back, which must come before the next take. */
 struct sf_outbox_piece *sf_outbox_take(struct sf_outbox *o, size_t max_len);
 void sf_outbox_give_back(struct sf_outbox *o, struct sf_outbox_piece *list);
 bool sf_outbox_is_empty(struct sf_outbox *o);
 size_t sf_outbox_held(const struct sf_outbox *o);
-/* In a forked child: frees the queue and no longer counts the pieces taken from it; the parent
- * sends them. */
+/* In a forked child: frees the queue and the pieces that the parent's exporter thread had taken;
+ * the parent sends them. The thread that forks holds the outbox's lock and the heap's during fork
+ * (sf_exporter_before_fork, sf_heap_before_fork), so that in the child the lists and the heap are
+ * consistent. The child has one thread, and sf_heap_after_fork has released the heap's lock before:
+ * freeing waits for no other thread. */
 void sf_outbox_forget(struct sf_outbox *o);

@@ -4,6 +4,7 @@
 
 #include "base/heap.h"
 #include "collect/send/outbox.h"
+#include "collect/sys/heap_fork.h"
 
 enum { RECORD = 1000 };
 
@@ -57,6 +58,25 @@ TEST(outbox, takes_the_oldest_first_and_no_more_than_asked)
     sf_outbox_give_back(&o, list);
     sf_outbox_forget(&o);
     assert_true(sf_outbox_is_empty(&o));
+    assert_int_equal(sf_outbox_held(&o), 0);
+}
+
+TEST(outbox, of_a_forked_child_leaves_no_memory_behind)
+{
+    static uint8_t bytes[300000]; /* larger than the heap's classes: mapped and unmapped alone */
+    struct sf_outbox o = {.max = SF_OUTBOX_MAX};
+    uint64_t before = sf_heap_held();
+    for (int i = 0; i < 4; i++)
+        assert_true(sf_outbox_add_whole(&o, (sf_bytes){bytes, sizeof(bytes)}, 1));
+    assert_non_null(sf_outbox_take(&o, 2 * sizeof(bytes))); /* the parent's thread is sending */
+    assert_true(sf_heap_held() >= before + 4 * sizeof(bytes));
+    sf_lock_take(&o.lock); /* as before a fork */
+    sf_outbox_forget(&o);
+    assert_int_equal(sf_heap_held(), before);
+    assert_int_equal(sf_outbox_held(&o), 0);
+    assert_true(sf_outbox_add(&o, sf_str_bytes(SF_STR("x")))); /* the lock is free */
+    sf_outbox_give_back(&o, sf_outbox_take(&o, 1));
+    sf_outbox_forget(&o); /* what was given back is not freed again */
     assert_int_equal(sf_outbox_held(&o), 0);
 }
 
