@@ -27,8 +27,14 @@ struct sf_exchange {
     struct sf_grpc_reader grpc;
     atomic_bool is_cancelled;
 
-    /* the fields below are used by the loop's thread only */
+    /* Set by the loop's thread before on_request, then constant: any thread may read it. */
     struct sf_loop *loop;
+    /* Response.body, or the stream, is compressed. Written by the application's thread before the
+     * first streamed message or before finish; the loop's thread reads it afterwards, having taken
+     * the exchange from its list under the loop's mutex. The listener's own refusals clear it. */
+    bool is_gzip;
+
+    /* Only the loop's thread uses the fields from here to progress_ns. */
     struct sf_conn *conn;          /* NULL: parted */
     struct sf_h2_stream *stream;   /* HTTP/2 only; NULL: detached */
     bool is_with_app;              /* from on_request until it was returned */
@@ -36,7 +42,6 @@ struct sf_exchange {
     bool is_refused;               /* answered before it was completely received */
     bool is_answering;             /* the answer has begun */
     bool is_stream_begun;          /* its headers were sent, more follows */
-    bool is_gzip;                  /* response.body is compressed */
     bool is_given_up;              /* its stream is being reset */
     bool is_lost;                  /* data in the file could not be read */
     bool is_late;                  /* its body began while the budget was exceeded */
@@ -46,11 +51,12 @@ struct sf_exchange {
                                     * yet */
     int64_t begin_ns, progress_ns; /* monotonic: first byte; last progress in either direction */
 
-    /* shared by the application's thread and the loop's */
-    struct sf_mutex mutex; /* guards the five below; no other lock is taken while it is held */
-    struct sf_condvar room;
-    struct sf_buf queue;            /* streamed, and not yet taken by the loop */
-    size_t queued_len;              /* streamed and not yet sent, not counting the file: */
+    /* Used by the application's thread and by the loop's. */
+    struct sf_mutex mutex;  /* guards queue, queued_len, late_put, late_got and is_parted; no other
+                             * lock is taken while it is held */
+    struct sf_condvar room; /* signalled when queued_len falls or the exchange is parted */
+    struct sf_buf queue;    /* streamed, and not yet taken by the loop */
+    size_t queued_len;      /* streamed and not yet sent, not counting the file: */
     uint64_t late_put, late_got;    /* position in the file: written by the application, read by the
                                      * loop */
     bool is_parted;                 /* the client has disconnected */
