@@ -72,6 +72,7 @@ KINDS = {"block", "profile block", "log slot", "meta.db", "LOCK", "tenants.log",
          "rules", "deploys", "silences", "control", "pins", "symbol file"}
 SMALL = {"ad hoc profile", "settings", "rules", "rule_totals", "deploys", "silences", "control", "pins", "symbol file",
          "rules of verdicts", "hour of verdicts"}
+HEAD_LEN, NUMBER_AT = 16, 4  # bytes; the format number of verdict/pins and verdict/rules is at 4
 SECOND_COPIES = ("meta.db", "LOCK", "tenants.log", "erase.log", "wal.tail")  # nothing may be gone with one of them
 
 
@@ -142,7 +143,19 @@ def damage_cases(data, rng):
         for keep in rng.sample(keeps, 1 if is_brief else 2) if IS_SHORT else keeps:
             (cuts if is_brief else cases).append(Case(kind, name, f"all but {keep} bytes", lambda path, k=keep: os.truncate(path, k)))
     cases += [Together(parts) for parts in (flips, cuts) if parts]
+    cases += head_cases(data, kinds, rng)
     cases += log_cases(data, kinds["log slot"])
+    return cases
+
+
+def head_cases(data, kinds, rng):
+    """A bit in the first bytes of every small file at once, where magic and format number are: it must not be taken for the file of
+    a later version, which would stop the start."""
+    cases = []
+    for at in [NUMBER_AT] if IS_SHORT else range(HEAD_LEN):
+        names = [(kind, rng.choice(files)) for kind, files in kinds.items() if kind in SMALL]
+        cases.append(Together([Case(kind, name, f"a bit at {at}", lambda path, a=at: flip(path, rng, a)) for kind, name in names
+                               if used_end(os.path.join(data, name)) > at]))
     return cases
 
 
