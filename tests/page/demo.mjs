@@ -84,14 +84,16 @@ test("planted: each by the findings and its Why slow?, two clicks", async () => 
   await done(page);
 });
 
-longTest("the landing page begins with what costs requests most, of three services; the findings have all in order", async () => {
+test("the landing page begins with what costs requests most, of three services; the findings have all in order", async () => {
   const page = await open(at("/"));
   await page.getByRole("article").nth(2).waitFor();
   const first = await page.getByRole("article").allInnerTexts();
   assert.match(first[0], /shop_http_read waits for the network/);
-  assert.match(first[1], /applyLegacyTax .*in about 2 % of requests/s);
-  assert.match(first[2], /evaluateRules/); // the largest of a third service, though two others have larger ones
+  assert.equal(new Set(first.map((text) => text.split("\n")[1])).size, 3, "three services");
   if (story.nowMs !== undefined) {
+    // Which finding of a service is the largest differs between runs of the live demo.
+    assert.match(first[1], /applyLegacyTax .*in about 2 % of requests/s);
+    assert.match(first[2], /evaluateRules/); // the largest of a third service, though two others have larger ones
     // By the root mean square of what a request bears, of the recording.
     await page.getByRole("navigation").getByRole("link", { name: "Findings" }).click();
     await page.getByRole("article").nth(4).waitFor();
