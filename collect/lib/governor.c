@@ -11,8 +11,14 @@
 #include "collect/lib/selection.h"
 #include "collect/lib/turn_pace.h"
 #include "collect/sys/clock.h"
+#include "collect/sys/guest_thread.h"
 #include "collect/sys/load.h"
 #include "collect/sys/lock.h"
+
+struct governor_cost { /* CPU times since the process started */
+    int64_t time_ns;   /* monotonic */
+    uint64_t process_ns, own_ns, heap_ns, threads_ns;
+};
 
 static struct {
     struct sf_profiling block;
@@ -25,9 +31,9 @@ static struct {
     /* The fields below are used by the collecting thread only. */
     struct sf_governor_wish wish;
     struct sf_load load;
-    struct sf_load_reading last; /* time_ns 0: none yet */
-    uint64_t last_own_ns, last_heap_ns;
-    int64_t next_ns;
+    struct sf_load_times times;
+    struct sf_load_reading last; /* at the beginning of the interval; time_ns 0: none yet */
+    struct governor_cost last_cost;
     uint64_t base_hz; /* sum of CPU and wall rates before they are lowered because of load */
 } g;
 
@@ -39,24 +45,46 @@ static uint32_t governor_share_of(double part, double whole)
     return share < 0 ? 0 : share > 10000 ? 10000 : (uint32_t)(share + 0.5);
 }
 
-/* Differences between two readings. */
-static struct sf_load_seen governor_compare(const struct sf_load_reading *a,
-                                            const struct sf_load_reading *b, uint64_t own_ns,
-                                            uint64_t heap_ns)
+/* The load between two readings. */
+static void compare_load(struct sf_load_seen *seen, const struct sf_load_reading *a,
+                         const struct sf_load_reading *b)
 {
-    struct sf_load_seen seen = {.memory_len = b->memory_len,
-                                .length_ns = (uint64_t)(b->time_ns - a->time_ns),
-                                .process_ns = b->process_ns - a->process_ns,
-                                .own_ns = own_ns,
-                                .heap_ns = heap_ns};
+    double length_ns = (double)(b->time_ns - a->time_ns);
+    seen->memory_len = b->memory_len;
     if (a->has_host && b->has_host)
-        seen.host = governor_share_of((double)b->host_busy - (double)a->host_busy,
-                                      (double)b->host_all - (double)a->host_all);
+        seen->host = governor_share_of((double)b->host_busy - (double)a->host_busy,
+                                       (double)b->host_all - (double)a->host_all);
     if (a->has_stalled && b->has_stalled)
-        seen.pressure = governor_share_of((double)(b->stalled_us - a->stalled_us) * SF_NS_PER_US,
-                                          (double)seen.length_ns);
-    seen.process = governor_share_of((double)seen.process_ns, (double)seen.length_ns * b->n_cpus);
-    return seen;
+        seen->pressure = governor_share_of((double)(b->stalled_us - a->stalled_us) * SF_NS_PER_US,
+                                           length_ns);
+    seen->process = governor_share_of((double)(b->process_ns - a->process_ns),
+                                      length_ns * b->n_cpus);
+}
+
+static struct governor_cost read_cost(int64_t now_ns)
+{
+    struct governor_cost c = {.time_ns = now_ns, .heap_ns = sf_own_cost_heap_ns()};
+    uint64_t symbols_ns = sf_own_cost_symbols_ns();
+    c.own_ns = sf_own_cost_ns() - symbols_ns;
+    c.threads_ns = sf_guest_thread_cpu_ns() - symbols_ns;
+    c.process_ns = sf_clock_process_cpu_ns();
+    return c;
+}
+
+/* A thread that is ending is briefly counted twice, so a sum can decrease. */
+static uint64_t cost_since(uint64_t before_ns, uint64_t now_ns)
+{
+    return now_ns > before_ns ? now_ns - before_ns : 0;
+}
+
+static struct sf_load_seen compare_cost(const struct governor_cost *a,
+                                        const struct governor_cost *b)
+{
+    return (struct sf_load_seen){.length_ns = (uint64_t)(b->time_ns - a->time_ns),
+                                 .process_ns = b->process_ns - a->process_ns,
+                                 .own_ns = cost_since(a->own_ns, b->own_ns),
+                                 .heap_ns = b->heap_ns - a->heap_ns,
+                                 .threads_ns = cost_since(a->threads_ns, b->threads_ns)};
 }
 
 uint32_t sf_governor_budget(void)
@@ -69,26 +97,39 @@ uint32_t sf_governor_budget(void)
  * other tenth is a margin: the price of a sample is an estimate. */
 static void governor_measure(int64_t now_ns)
 {
-    struct sf_load_reading now;
+    enum sf_load_due due = sf_load_rule_due(&g.times, now_ns, g.block.adaptive_interval_ns);
+    struct sf_profiling rules = g.block;
+    struct sf_load_reading now = {0};
+    struct governor_cost cost;
     struct sf_load_seen seen;
-    uint64_t own_ns, heap_ns;
-    if (now_ns < g.next_ns)
+    if (due == SF_LOAD_NOT_DUE || (due == SF_LOAD_EARLY && g.wish.capture_kinds))
         return;
-    heap_ns = sf_own_cost_heap_ns();
-    own_ns = sf_own_cost_ns() - sf_own_cost_symbols_ns();
-    g.next_ns = now_ns + g.block.adaptive_interval_ns;
-    sf_load_read(&now);
-    if (g.last.time_ns) {
-        struct sf_profiling rules = g.block;
-        rules.adaptive_budget_per_10000 = sf_governor_budget() - sf_governor_budget() / 5;
-        /* A thread that is ending is briefly counted twice. */
-        seen = governor_compare(&g.last, &now, own_ns > g.last_own_ns ? own_ns - g.last_own_ns : 0,
-                                heap_ns - g.last_heap_ns);
+    if (due == SF_LOAD_INTERVAL)
+        sf_load_read(&now);
+    cost = read_cost(now_ns);
+    rules.adaptive_budget_per_10000 = sf_governor_budget() - sf_governor_budget() / 5;
+    seen = compare_cost(&g.last_cost, &cost);
+    if (due == SF_LOAD_EARLY) {
+        sf_load_rule_step_early(&g.load, &rules, &seen);
+    } else if (g.last.time_ns) {
+        compare_load(&seen, &g.last, &now);
         sf_load_rule_step(&g.load, &rules, &seen);
     }
-    g.last = now;
-    g.last_own_ns = own_ns;
-    g.last_heap_ns = heap_ns;
+    if (due == SF_LOAD_INTERVAL)
+        g.last = now;
+    g.last_cost = cost;
+}
+
+/* A higher rate has an unknown cost, which is checked early. A capture is short, and somebody waits
+ * for its samples: it is checked at the end of the interval only. */
+static void governor_rebase(int64_t now_ns, uint64_t base_hz)
+{
+    sf_load_rule_rebase(&g.load, (double)g.base_hz, (double)base_hz);
+    if (g.base_hz && base_hz > g.base_hz && g.last_cost.time_ns && !g.wish.capture_kinds) {
+        sf_load_rule_restart(&g.times, now_ns);
+        g.last_cost = read_cost(now_ns);
+    }
+    g.base_hz = base_hz;
 }
 
 /* The server's current settings; an expired rate is ignored. */
@@ -160,8 +201,7 @@ static void govern(int64_t now_ns)
     cpu_hz = governor_rate_of(g.block.cpu_rate, g.wish.cpu_hz, SF_SAMPLES_CPU);
     wall_hz = governor_rate_of(g.block.wall_rate, g.wish.wall_hz, SF_SAMPLES_WALL);
     n_slow = sf_selection_escalates() ? sf_selection_slow(slow, MAX_SLOW) : 0;
-    sf_load_rule_rebase(&g.load, (double)g.base_hz, (double)(cpu_hz + wall_hz));
-    g.base_hz = cpu_hz + wall_hz;
+    governor_rebase(now_ns, cpu_hz + wall_hz);
     g.load.floor = floor_of(g.block.cpu_rate + g.block.wall_rate, g.base_hz);
     governor_measure(now_ns);
     share = sf_load_rule_share(&g.load);
@@ -220,7 +260,8 @@ void sf_governor_after_fork(void)
     g.left = g.wish = (struct sf_governor_wish){0};
     g.load = (struct sf_load){0};
     g.last = (struct sf_load_reading){0};
-    g.next_ns = 0;
+    g.times = (struct sf_load_times){0};
+    g.last_cost = (struct governor_cost){0};
 }
 
 uint64_t sf_governor_rate(void)

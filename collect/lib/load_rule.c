@@ -13,6 +13,31 @@ enum {
                        */
 #define IDLE_CPUS 0.1 /* a program that uses less is treated as using this much of a CPU */
 
+enum { EARLY_CHECKS = 3 };
+#define EARLY_NS ((int64_t)1000000000) /* until the first check; the time doubles with each */
+
+void sf_load_rule_restart(struct sf_load_times *t, int64_t now_ns)
+{
+    t->n_early = 0;
+    t->early_ns = now_ns + EARLY_NS;
+    if (t->interval_ns < t->early_ns) /* a moment after a change tells little */
+        t->interval_ns = t->early_ns;
+}
+
+enum sf_load_due sf_load_rule_due(struct sf_load_times *t, int64_t now_ns, int64_t interval_ns)
+{
+    bool is_end = now_ns >= t->interval_ns, is_first = !t->interval_ns;
+    if (!is_end && (t->n_early >= EARLY_CHECKS || now_ns < t->early_ns))
+        return SF_LOAD_NOT_DUE;
+    if (is_first)
+        sf_load_rule_restart(t, now_ns);
+    else if (t->n_early < EARLY_CHECKS) /* the end of an interval is a check, too */
+        t->early_ns = now_ns + (EARLY_NS << ++t->n_early);
+    if (is_end)
+        t->interval_ns = now_ns + interval_ns;
+    return is_end ? SF_LOAD_INTERVAL : SF_LOAD_EARLY;
+}
+
 double sf_load_rule_share(const struct sf_load *l)
 {
     return 1 - l->lowered;
@@ -89,26 +114,54 @@ static double limit_heap(struct sf_load *l, double heap_ns, double most_ns)
     return saved_ns > 0 ? saved_ns : 0;
 }
 
-void sf_load_rule_step(struct sf_load *l, const struct sf_profiling *rules,
-                       const struct sf_load_seen *seen)
+static double budget_of(const struct sf_profiling *rules, const struct sf_load_seen *seen)
 {
-    double share = sf_load_rule_share(l), next, allowed, budget = rules->adaptive_budget_per_10000;
     double used_ns = (double)seen->process_ns, idle_ns = (double)seen->length_ns * IDLE_CPUS;
-    double budget_ns = (used_ns > idle_ns ? used_ns : idle_ns) * budget / 10000;
-    double own_ns = (double)seen->own_ns;
+    return (used_ns > idle_ns ? used_ns : idle_ns) * rules->adaptive_budget_per_10000 / 10000;
+}
 
-    shed(l, rules, seen);
-    if (l->is_paused)
-        return; /* no samples are taken, so their cost is unknown */
+/* The share that the budget allows. The cost of threads may be constant or proportional to the
+ * rate; the lower share of both cases is taken. */
+static double allowed_of(double share, double own_ns, double threads_ns, double budget_ns)
+{
+    double whole = own_ns > 0 ? share * budget_ns / own_ns : share + STEP;
+    double samples_ns = own_ns - threads_ns, left_ns = budget_ns - threads_ns;
+    double part = left_ns < 0 ? 0 : samples_ns > 0 ? share * left_ns / samples_ns : whole;
+    return part < whole ? part : whole;
+}
+
+static void budget_step(struct sf_load *l, const struct sf_profiling *rules,
+                        const struct sf_load_seen *seen, bool is_early)
+{
+    double share = sf_load_rule_share(l), next, allowed, budget_ns = budget_of(rules, seen);
+    double own_ns = (double)seen->own_ns;
+    unsigned halvings = l->heap_halvings;
+
     own_ns -= limit_heap(l, (double)seen->heap_ns, budget_ns * HEAP_PART);
-    /* The share that the budget allows, if the whole cost is proportional to the rate. */
-    allowed = own_ns > 0 ? share * budget_ns / own_ns : share + STEP;
-    if ((rules->is_adaptive && is_loaded(rules, seen)) || own_ns > budget_ns)
+    if (is_early && l->heap_halvings < halvings)
+        l->heap_halvings = halvings;
+    allowed = allowed_of(share, own_ns, (double)seen->threads_ns, budget_ns);
+    if ((!is_early && rules->is_adaptive && is_loaded(rules, seen)) || own_ns > budget_ns)
         next = share / 2;
     else
-        next = share + STEP;
+        next = is_early ? share : share + STEP;
     if (next > allowed)
         next = steps(l, allowed);
     next = next > 1 ? 1 : next < lowest_share(l) ? lowest_share(l) : next;
     l->lowered = 1 - next;
+}
+
+void sf_load_rule_step_early(struct sf_load *l, const struct sf_profiling *rules,
+                             const struct sf_load_seen *seen)
+{
+    if (!l->is_paused)
+        budget_step(l, rules, seen, true);
+}
+
+void sf_load_rule_step(struct sf_load *l, const struct sf_profiling *rules,
+                       const struct sf_load_seen *seen)
+{
+    shed(l, rules, seen);
+    if (!l->is_paused) /* otherwise no samples are taken, so their cost is unknown */
+        budget_step(l, rules, seen, false);
 }

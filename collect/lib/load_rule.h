@@ -13,6 +13,13 @@
  * budget; the limit is the largest power of two, from 1 to 1/1024, that keeps this. It falls at
  * once and rises by one power per step.
  *
+ * The CPU time of the library's threads hardly depends on the rate: if it alone exceeds the budget,
+ * or samples exceed what it leaves, the rate is lowered accordingly.
+ *
+ * At the beginning, and after the rate was raised from outside, the cost is unknown. So it is
+ * checked early, after 1, 2 and 4 s more, and only to lower rates: each change ends a window, and
+ * sending a window costs CPU time, too.
+ *
  * The caller measures; no clock or file is used here. */
 #pragma once
 #include <stdbool.h>
@@ -27,6 +34,7 @@ struct sf_load_seen {  /* one interval; shares in hundredths of a percent */
     uint64_t memory_len;
     uint64_t length_ns, process_ns, own_ns; /* own: profiling's part of process_ns */
     uint64_t heap_ns;                       /* the part of own_ns that heap samples took */
+    uint64_t threads_ns;                    /* the part of own_ns that the library's threads took */
 };
 
 struct sf_load {            /* a zeroed struct is the initial state */
@@ -37,9 +45,23 @@ struct sf_load {            /* a zeroed struct is the initial state */
     bool is_paused;
 };
 
+struct sf_load_times { /* when to measure, monotonic; a zeroed struct is the initial state */
+    int64_t interval_ns, early_ns; /* end of the interval, and of the early check in it */
+    unsigned n_early;              /* early checks so far */
+};
+enum sf_load_due { SF_LOAD_NOT_DUE, SF_LOAD_EARLY, SF_LOAD_INTERVAL };
+/* Which measurement is due; the next one is scheduled. The first call returns INTERVAL. */
+enum sf_load_due sf_load_rule_due(struct sf_load_times *t, int64_t now_ns, int64_t interval_ns);
+/* The cost is unknown again: early checks begin. They must begin with a reading. */
+void sf_load_rule_restart(struct sf_load_times *t, int64_t now_ns);
+
 /* Applies the figures of one more interval. */
 void sf_load_rule_step(struct sf_load *l, const struct sf_profiling *rules,
                        const struct sf_load_seen *seen);
+/* Applies the cost in a part of an interval: lowers rates for the budget, and changes nothing else.
+ */
+void sf_load_rule_step_early(struct sf_load *l, const struct sf_profiling *rules,
+                             const struct sf_load_seen *seen);
 /* Adapts to a changed base rate, so that a lower rate is not reduced twice. */
 void sf_load_rule_rebase(struct sf_load *l, double before, double after);
 /* The share of the base rate to sample at: from the floor to 1. */

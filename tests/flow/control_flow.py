@@ -34,6 +34,7 @@ JSON = {"Content-Type": "application/json"}
 def start(service, what, until, port=None, before=None, **env):
     env = dict(library_home.clean_env(), SPANFLAME_PROFILING_CONTROL_ENABLED="true", OTEL_SERVICE_NAME=service,
                OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{port or SERVER.port}", SPANFLAME_PROFILES="cpu",
+               SPANFLAME_PROFILING_ADAPTIVE_BUDGET="100%",  # rates are those that were set, however busy the host is
                WATCH=what, WATCH_IS=until, **env)
     return subprocess.Popen([PROFILED, "watch"], stdout=subprocess.PIPE, text=True, env=env, preexec_fn=before)
 

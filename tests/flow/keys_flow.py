@@ -114,7 +114,7 @@ CASES = {
     > 50 + 5 * counters("memory", "heap", memory__sample_rate="1GiB")[0],
     "profiling.max_stack_depth": lambda: depth(max_stack_depth="2") < depth(),
     # One window: where the budget lowers the rate another begins.
-    "profiling.max_profile_size": lambda: [counters("varied", "cpu", cpu__sample_rate="1000", upload_interval="1h", adaptive__interval="1h",
+    "profiling.max_profile_size": lambda: [counters("varied", "cpu", cpu__sample_rate="1000", upload_interval="1h", adaptive__interval="1h", adaptive__budget="100%",
                                                     max_profile_size=size)[1:3] for size in ("64KiB", "10MB")] == [[0, 1], [1, 0]],
     "profiling.upload_interval": lambda: counters("hot", "cpu", upload_interval="100ms")[1] > 2
     and counters("hot", "cpu", upload_interval="1h")[1] == 1,

@@ -260,3 +260,147 @@ TEST(load_rule, heap_samples_that_cost_too_much_do_not_lower_the_cpu_rate)
     assert_heap_share(&l, 0.0625);
     assert_share(&l, 1);
 }
+
+/* A program that uses a tenth of a CPU, as it was measured: its samples take 0.7 % of that by the
+ * CPU's clock and 1.4 % by allocations at their full rates, the library's threads 0.4 %, 2.6 ms in
+ * the first second and 1.2 ms for each window that is sent. Ten turns a second by a simulated
+ * clock. */
+enum { TURNS = 10, SECONDS = 120 };
+struct simulated {
+    struct sf_load load;
+    struct sf_load_times times;
+    struct sf_load_seen sum, last; /* CPU times so far, and at the last measurement */
+    double base;                   /* the rate, as a part of the configured one */
+    double own_ns[SECONDS + 1];    /* so far, at the end of each second */
+    double share[SECONDS + 1];
+};
+
+static void simulate_turn(struct simulated *s, const struct sf_profiling *r, int turn)
+{
+    double used_ns = 0.1 * S / TURNS, share = sf_load_rule_share(&s->load);
+    double heap_ns = 0.014 * used_ns * sf_load_rule_heap_share(&s->load);
+    double threads_ns = 0.004 * used_ns + (turn < TURNS ? 2.6e6 / TURNS : 0) +
+                        (turn % (10 * TURNS) == 0 ? 1.2e6 : 0);
+    int64_t now_ns = (int64_t)(turn + 1) * (int64_t)(S / TURNS);
+    enum sf_load_due due = sf_load_rule_due(&s->times, now_ns, 10 * (int64_t)S);
+    struct sf_load_seen seen = {.host = 3000, .length_ns = (uint64_t)now_ns - s->last.length_ns};
+    s->sum.length_ns = (uint64_t)now_ns;
+    s->sum.process_ns += (uint64_t)used_ns;
+    s->sum.heap_ns += (uint64_t)heap_ns;
+    s->sum.threads_ns += (uint64_t)threads_ns;
+    s->sum.own_ns += (uint64_t)(heap_ns + threads_ns + 0.007 * used_ns * s->base * share);
+    if (due == SF_LOAD_NOT_DUE)
+        return;
+    seen.process_ns = s->sum.process_ns - s->last.process_ns;
+    seen.own_ns = s->sum.own_ns - s->last.own_ns;
+    seen.heap_ns = s->sum.heap_ns - s->last.heap_ns;
+    seen.threads_ns = s->sum.threads_ns - s->last.threads_ns;
+    if (due == SF_LOAD_EARLY)
+        sf_load_rule_step_early(&s->load, r, &seen);
+    else if (turn)
+        sf_load_rule_step(&s->load, r, &seen);
+    s->last = s->sum;
+    if (fabs(sf_load_rule_share(&s->load) - share) > 1e-6)
+        s->sum.own_ns += 1200000, s->sum.threads_ns += 1200000; /* a change ends a window */
+}
+
+/* The server raises the rate to `raised` times the configured one at second `at`. */
+static void simulate(struct simulated *s, int at, double raised)
+{
+    struct sf_profiling r = rules();
+    r.adaptive_budget_per_10000 = 80; /* as the governor sets it for a budget of 1 % */
+    *s = (struct simulated){.base = 1};
+    for (int turn = 0; turn < SECONDS * TURNS; turn++) {
+        if (turn == at * TURNS && raised > 1) {
+            s->base = raised;
+            s->load.floor = 0.125 / raised;
+            sf_load_rule_rebase(&s->load, 1, raised);
+            sf_load_rule_restart(&s->times, (int64_t)turn * (int64_t)(S / TURNS));
+            s->last = s->sum;
+        }
+        simulate_turn(s, &r, turn);
+        s->own_ns[(turn + 1) / TURNS] = (double)s->sum.own_ns;
+        s->share[(turn + 1) / TURNS] = sf_load_rule_share(&s->load);
+    }
+}
+
+/* 10 s of a tenth of a CPU are a second of CPU time. */
+static void assert_in_budget(const struct simulated *s, int from, int to)
+{
+    for (int i = from; i + 10 <= to; i++) {
+        double own = (s->own_ns[i + 10] - s->own_ns[i]) / S;
+        if (own > 0.01)
+            fail_msg("%.2f %% in the 10 s from %d s on", 100 * own, i);
+    }
+}
+
+TEST(load_rule, a_program_is_in_the_budget_from_its_second_second_on)
+{
+    static struct simulated s;
+    simulate(&s, SECONDS, 1);
+    assert_in_budget(&s, 2, SECONDS);
+    assert_true((s.own_ns[2] - s.own_ns[1]) < (s.own_ns[1] - s.own_ns[0]) / 2);
+    for (int i = 2; i < 9; i++) /* early checks do not raise the rate */
+        assert_true(s.share[i + 1] <= s.share[i]);
+}
+
+TEST(load_rule, a_raised_rate_is_in_the_budget_two_seconds_later)
+{
+    static struct simulated s;
+    for (int at = 40; at <= 50; at++) {
+        simulate(&s, at, 10);
+        assert_in_budget(&s, 2, at);
+        assert_in_budget(&s, at + 2, SECONDS);
+    }
+}
+
+TEST(load_rule, early_checks_double_and_the_end_of_an_interval_is_one)
+{
+    static const struct {
+        int64_t tenths;
+        enum sf_load_due due;
+    } seen[] = {{10, SF_LOAD_INTERVAL}, {19, SF_LOAD_NOT_DUE},  {20, SF_LOAD_EARLY},
+                {39, SF_LOAD_NOT_DUE},  {40, SF_LOAD_EARLY},    {79, SF_LOAD_NOT_DUE},
+                {80, SF_LOAD_EARLY},    {109, SF_LOAD_NOT_DUE}, {110, SF_LOAD_INTERVAL},
+                {209, SF_LOAD_NOT_DUE}, {210, SF_LOAD_INTERVAL}};
+    struct sf_load_times t = {0};
+    for (size_t i = 0; i < sizeof(seen) / sizeof(seen[0]); i++) {
+        if (sf_load_rule_due(&t, seen[i].tenths * 100000000, 10 * (int64_t)S) != seen[i].due)
+            fail_msg("at %d tenths of a second", (int)seen[i].tenths);
+    }
+    t = (struct sf_load_times){0}; /* an interval of a second: no check a tenth after its end */
+    for (int i = 10; i < 100; i++) {
+        enum sf_load_due due = sf_load_rule_due(&t, i * (int64_t)100000000, (int64_t)S);
+        assert_int_equal(due, i % 10 ? SF_LOAD_NOT_DUE : SF_LOAD_INTERVAL);
+    }
+}
+
+TEST(load_rule, early_checks_leave_pauses_and_thresholds_to_intervals)
+{
+    struct sf_profiling r = rules();
+    struct sf_load_seen seen = calm();
+    struct sf_load l = {0};
+    seen.host = 9900;
+    for (int i = 0; i < 4; i++)
+        sf_load_rule_step_early(&l, &r, &seen);
+    assert_share(&l, 1);
+    assert_false(l.is_paused);
+}
+
+TEST(load_rule, the_cost_of_threads_does_not_fall_with_the_rate)
+{
+    struct sf_profiling r = rules();
+    struct sf_load_seen seen = calm();
+    struct sf_load l = {0};
+    seen.own_ns = seen.process_ns * 14 / 1000; /* 1.4 %: threads 0.6, samples 0.8 */
+    seen.threads_ns = seen.process_ns * 6 / 1000;
+    sf_load_rule_step(&l, &r, &seen);
+    assert_share(&l, 0.5);
+    l = (struct sf_load){0};
+    seen.own_ns = seen.process_ns * 24 / 1000; /* samples 1.8: 0.4 is 2 / 9 of it, in sixteenths */
+    sf_load_rule_step(&l, &r, &seen);
+    assert_share(&l, 0.1875);
+    seen.own_ns = seen.threads_ns = seen.process_ns * 2 / 100;
+    sf_load_rule_step(&l, &r, &seen);
+    assert_share(&l, 0.125);
+}
