@@ -8,6 +8,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import ssl
 import struct
 import socket
@@ -329,7 +330,7 @@ def test_nothing_is_lost_while_clickhouse_is_away():
             state = s.json("/api/v1/store")
             assert state["lag_seconds"] > 0 and [x["is_up"] for x in state["shards"]] == [True, False], state
             assert "password" not in s.log()
-            s.stop(signal_kill())
+            s.stop(signal.SIGKILL)
             s.start()  # the log still has what was not shipped
             s.send([make_span() for _ in range(20)])
             bed.shards[1].start()
@@ -341,9 +342,17 @@ def test_nothing_is_lost_while_clickhouse_is_away():
         bed.ask("SELECT 1")
 
 
-def signal_kill():
-    import signal
-    return signal.SIGKILL
+def test_nothing_is_lost_by_restarts_before_the_first_batch_was_shipped():
+    need_clickhouse()
+    with clickhouse_bed.Bed(1) as bed:
+        bed.shards[0].kill()
+        with Server(config(bed.url())) as s:
+            for _ in range(2):
+                s.send([make_span() for _ in range(20)])
+                s.stop(), s.start()  # a stop writes them to blocks
+            s.send([make_span()])
+            bed.shards[0].start()
+            assert shipped(s)["records_lost"] == 0 and bed.count("spanflame.spans") == 41, bed.count("spanflame.spans")
 
 
 # Threads of a node read and write these by themselves, whether or not there are requests: what nodes share, and leases.

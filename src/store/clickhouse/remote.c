@@ -757,8 +757,10 @@ enum sf_err sf_remote_open(const struct sf_local_config *local,
     }
     if (r && !r->lines)
         err = sf_no_memory(why, "the remote store");
-    if (err == SF_ERR_NOT_FOUND)
+    if (err == SF_ERR_NOT_FOUND) {
+        followed.is_follower_new = true;
         err = SF_OK;
+    }
     if (!err) {
         r->config = *config;
         followed.is_followed = true;

@@ -462,7 +462,7 @@ static enum sf_err open_wal(struct sf_local *l, struct sf_why *why)
         .known = {.sequence = l->log_sequence, .first_lsn = l->log_lsn},
         .begin = wal_begin,
         .is_followed = l->config.is_followed,
-        .followed_lsn = l->config.followed_lsn ? l->config.followed_lsn : l->ckpt_lsn,
+        .followed_lsn = l->config.is_follower_new ? l->ckpt_lsn : l->config.followed_lsn,
         .segment_len = l->tune.segment_len,
         .queue_len = l->budget.log_len,
         .notice = wal_notice,

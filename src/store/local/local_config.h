@@ -70,9 +70,9 @@ struct sf_local_config {
     bool (*service_rule)(void *arg, sf_str tenant, sf_str service, struct sf_tenant_rule *out);
     uint64_t (*service_rules)(void *arg);
     void *tenant_rule_arg; /* argument of all three */
-    /* A second reader follows the log and has processed records up to `followed_lsn`; 0: it begins
-     * with records that are not in blocks yet. */
-    bool is_followed;
+    /* A second reader follows the log and has processed records up to `followed_lsn`. A new one
+     * begins with records that are not in blocks yet. */
+    bool is_followed, is_follower_new;
     uint64_t followed_lsn;
     struct sf_beside beside; /* files beside the store that share its limits; `trim` NULL: none */
 };
