@@ -9,7 +9,9 @@
 #include "join/profile_names.h"
 
 enum {
-    KEEP_SPANS = 1 << 16,
+    /* Their memory is counted when it is reserved: with figures 10 MiB, which a query of an alert
+     * must be able to hold. */
+    KEEP_SPANS = 58 << 10,
     KEEP_NAMES = 4096, /* at most this many names of services and spans: they may contain ids */
     TRACE_SPANS = 1000 /* at most this many spans of a trace: shared ids are searched by comparing
                           all pairs */

@@ -56,6 +56,7 @@ static void see(struct scan *s, struct sf_span_columns *c)
         assert_memory_equal(c->recalled.p, result, sizeof(result));
         s->n_recalled++;
         s->n_recalled_rows += c->rows.n_rows;
+        assert_int_equal(c->n_traces, c->rows.n_rows); /* one span each */
         return;
     }
     s->n_granules += c->rows.n_rows > 0;

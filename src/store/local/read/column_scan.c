@@ -31,7 +31,8 @@ enum {
     SCRATCH_CAP = 256 << 20,
     MAX_NOTED = 1 << 22,
     GROUP_GRANULES = 64,
-    RECALLED_CAP = 16 << 20,    /* bytes of stored results that one query holds */
+    RECALLED_CAP = 16 << 20, /* bytes of stored results that one query holds */
+    COUNTS_LEN = 8,
     GROUP_KEY = (int)(1u << 31) /* added to the first granule: the key of a group's result */
 };
 
@@ -46,7 +47,8 @@ struct unit { /* a granule to return, or a group of which nothing is to be read 
 struct group {
     int64_t min_ns, max_ns;
     size_t place;
-    uint32_t first, n_rows, tenant;
+    uint32_t first, tenant;
+    uint32_t n_rows, n_traces; /* that were returned, now or when the result was stored */
     uint32_t n_units, n_returned;
     sf_bytes recalled; /* the stored result */
 };
@@ -136,7 +138,6 @@ static bool make_group(const struct cursor *c, const struct stretch *s, struct g
         const struct sf_granule_info *info = sf_span_block_reader_granule(s->reader, g);
         if (info->tenant != out->tenant || info->is_continuation)
             return false;
-        out->n_rows += info->n_rows;
         out->min_ns = info->ts_min_ns < out->min_ns ? info->ts_min_ns : out->min_ns;
         out->max_ns = info->ts_max_ns > out->max_ns ? info->ts_max_ns : out->max_ns;
     }
@@ -201,6 +202,15 @@ static enum sf_err add_group(struct cursor *c, struct group *g, size_t from, str
     return SF_OK;
 }
 
+/* A stored result is preceded by the numbers of rows and traces it was computed from. */
+static void take_counts(struct group *g)
+{
+    SF_ASSERT(g->recalled.len >= COUNTS_LEN); /* written by keep_group() */
+    g->n_rows = sf_load_u32le(g->recalled.p);
+    g->n_traces = sf_load_u32le(g->recalled.p + 4);
+    g->recalled = (sf_bytes){g->recalled.p + COUNTS_LEN, g->recalled.len - COUNTS_LEN};
+}
+
 static enum sf_err add_stretch(struct cursor *c, const struct stretch *s,
                                struct sf_match_memo *memo, struct sf_why *why)
 {
@@ -210,8 +220,10 @@ static enum sf_err add_stretch(struct cursor *c, const struct stretch *s,
     enum sf_err err;
     if (is_group) {
         struct sf_partial_key key = group_key(c, &group, c->question);
-        if (sf_partials_get(&c->l->partials, &key, &c->recalled, &group.recalled))
+        if (sf_partials_get(&c->l->partials, &key, &c->recalled, &group.recalled)) {
+            take_counts(&group);
             return add_group(c, &group, from, why);
+        }
     }
     err = add_granules(c, s, memo, &is_all, why);
     return !err && is_group && is_all ? add_group(c, &group, from, why) : err;
@@ -461,8 +473,15 @@ static void keep_group(struct sf_span_columns *s, sf_bytes question, sf_bytes re
     const struct cursor *c = s->recall
                                  ? (struct cursor *)((char *)s - offsetof(struct cursor, show.base))
                                  : (struct cursor *)((char *)s - offsetof(struct cursor, stored));
-    struct sf_partial_key key = group_key(c, &c->groups[s->group.number - 1], question);
-    sf_partials_put(&c->l->partials, &key, result);
+    const struct group *g = &c->groups[s->group.number - 1];
+    struct sf_partial_key key = group_key(c, g, question);
+    uint8_t *bytes = sf_arena_raw(s->scratch, COUNTS_LEN + result.len, 1);
+    if (!bytes)
+        return; /* it is computed again next time */
+    sf_store_u32le(bytes, g->n_rows);
+    sf_store_u32le(bytes + 4, g->n_traces);
+    memcpy(bytes + COUNTS_LEN, result.p, result.len);
+    sf_partials_put(&c->l->partials, &key, (sf_bytes){bytes, COUNTS_LEN + result.len});
 }
 
 /* ---- groups ---- */
@@ -476,6 +495,8 @@ static void show_group(struct cursor *c, const struct unit *u, struct sf_span_co
         return;
     is_end = c->unit == c->n_units || c->units[c->unit].group != u->group;
     g->n_returned++;
+    g->n_rows += s->rows.n_rows;
+    g->n_traces += s->n_traces;
     s->group = (struct sf_column_group){
         .number = u->group, .min_ns = g->min_ns, .max_ns = g->max_ns, .is_end = is_end};
     if (is_end && g->n_returned == g->n_units)
@@ -490,10 +511,12 @@ static struct sf_span_columns *next_stored(struct cursor *c)
     c->scratch.at = 0;
     c->stored = (struct sf_span_columns){
         .tables = ++c->n_shown * 2 + 1, .scratch = &c->scratch, .recalled = g->recalled};
-    if (g->recalled.len)
+    if (g->recalled.len) {
         c->stored.rows.n_rows = g->n_rows;
-    else
+        c->stored.n_traces = g->n_traces;
+    } else {
         show_group(c, u, &c->stored);
+    }
     return &c->stored;
 }
 
