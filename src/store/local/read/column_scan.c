@@ -203,7 +203,7 @@ static enum sf_err add_group(struct cursor *c, struct group *g, size_t from, str
 }
 
 /* A stored result is preceded by the numbers of rows and traces it was computed from. */
-static void take_counts(struct group *g)
+static void column_scan_take_counts(struct group *g)
 {
     SF_ASSERT(g->recalled.len >= COUNTS_LEN); /* written by keep_group() */
     g->n_rows = sf_load_u32le(g->recalled.p);
@@ -221,7 +221,7 @@ static enum sf_err add_stretch(struct cursor *c, const struct stretch *s,
     if (is_group) {
         struct sf_partial_key key = group_key(c, &group, c->question);
         if (sf_partials_get(&c->l->partials, &key, &c->recalled, &group.recalled)) {
-            take_counts(&group);
+            column_scan_take_counts(&group);
             return add_group(c, &group, from, why);
         }
     }
