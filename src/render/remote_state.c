@@ -117,7 +117,8 @@ void sf_remote_state_check_json(const struct sf_remote_check *c, struct sf_buf *
             sf_json_write_key_u64(&j, SF_STR("sent"), f->n_sent);
             sf_json_write_key_u64(&j, SF_STR("found"), f->n_found);
         } else {
-            sf_json_write_key_u64(&j, SF_STR("missing_records_before"), f->n_sent);
+            sf_json_write_key_u64(&j, SF_STR("missing_records"),
+                                  f->last_record - f->first_record + 1);
         }
         sf_json_write_object_end(&j);
     }
@@ -135,7 +136,7 @@ void sf_remote_state_check_text(const struct sf_remote_check *c, struct sf_buf *
             sf_buf_print(out, "%.*s has %" PRIu64 " rows of %" PRIu64 "\n", SF_STR_ARG(f->table),
                          f->n_found, f->n_sent);
         else
-            sf_buf_print(out, "%" PRIu64 " records before it have no batch\n", f->n_sent);
+            sf_buf_print(out, "the shard has no batch with them\n");
     }
     sf_buf_print(out, "%" PRIu64 " batches with %" PRIu64 " rows: ", c->n_batches, c->n_rows);
     if (c->n_faults)

@@ -7,10 +7,8 @@ import json
 import os
 import random
 import re
-import shutil
 import signal
 import ssl
-import struct
 import socket
 import subprocess
 import sys
@@ -387,7 +385,7 @@ class Proxy(http.server.ThreadingHTTPServer):
                 r = c.getresponse()
                 answer = r.read()
                 c.close()
-                if proxy.spoils(self.path):
+                if proxy.spoils(self.path + " " + body.decode("utf-8", "replace")):
                     self.close_connection = True
                     return
                 spoil = "INSERT" in self.path and proxy.random.random() < proxy.share
@@ -416,8 +414,8 @@ class Proxy(http.server.ThreadingHTTPServer):
             self.socket = tls.wrap_socket(self.socket, server_side=True)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
-    def spoils(self, path):
-        """Called after each request was passed on; true: its answer is dropped."""
+    def spoils(self, request):
+        """Called with address and body of each request after it was passed on; true: its answer is dropped."""
         return False
 
 
@@ -511,131 +509,6 @@ def test_answers_that_are_lost_after_storing_change_no_total():
                 proxy.share = 0
             assert command(s, "verify")[0] == 0
             assert s.json("/api/v1/store")["retries"] > 0
-
-
-class KilledShard(Proxy):
-    """Kills its shard in the middle of the first insert into a table, as it may happen between the two steps of an insert:
-    ClickHouse logs the token of a partition and adds its rows, in this order or in the other, depending on its version."""
-
-    def __init__(self, shard, table, lost, n_partitions=1):
-        super().__init__(shard.port, share=0)
-        self.shard, self.table, self.lost, self.n_partitions, self.n_killed = shard, table, lost, n_partitions, 0
-        self.handle_error = lambda *_: None  # requests of other threads while the shard is away
-
-    def spoils(self, path):
-        if self.n_killed or f"INTO%20{self.table}%20" not in path:
-            return False
-        self.n_killed = 1
-        database, name = self.table.split(".")
-        parts = self.shard.ask(f"SELECT path FROM system.parts WHERE database = '{database}' AND table = '{name}' AND active "
-                               "ORDER BY path FORMAT TSV").split("\n")
-        assert len(parts) == self.n_partitions, parts
-        self.shard.kill()
-        if self.lost == "rows":
-            shutil.rmtree(parts[0])
-        else:
-            logs = os.path.join(os.path.dirname(os.path.dirname(parts[0])), "deduplication_logs")
-            assert os.listdir(logs)
-            shutil.rmtree(logs)
-        self.shard.start()
-        return True
-
-
-def test_an_insert_into_a_shard_that_is_killed_between_its_steps_is_stored_once():
-    need_clickhouse()
-    old = time.time_ns() - 3 * 86400 * 10**9
-    with clickhouse_bed.Bed(1) as bed:
-        for number, (table, lost, starts) in enumerate((
-                ("traces", "rows", (None,)), ("spans", "rows", (None,)), ("spans", "token", (None,)), ("batches", "rows", (None,)),
-                ("spans", "rows", (None, old)))):
-            database = f"d{number}"
-            proxy = KilledShard(bed.shards[0], f"{database}.{table}", lost, len(starts))
-            with Server(config(f"clickhouse://127.0.0.1:{proxy.server_address[1]}/{database}")) as s:
-                spans = [make_span(**({"start": at} if at else {})) for at in starts for _ in range(10)]
-                s.send(spans)
-                state = shipped(s)
-                assert proxy.n_killed == 1 and state["retries"] > 0, state
-                for counted in ("traces", "spans"):
-                    assert bed.count(f"{database}.{counted}") == len(spans), (table, lost, counted, bed.count(f"{database}.{counted}"))
-                assert bed.count(f"{database}.batches") == 1
-                code, text = command(s, "verify")
-                assert code == 0, (table, lost, text)
-                s.send(spans[:1])  # and it goes on
-                shipped(s)
-                assert bed.count(f"{database}.spans") == len(spans) + 1
-
-
-def stored(bed):
-    """How often each span id is stored."""
-    rows = [r for shard in bed.shards
-            for r in shard.ask("SELECT span_id, count() FROM spanflame.spans GROUP BY span_id FORMAT TSV").split("\n")]
-    return {struct.pack(">Q", int(r.split("\t")[0])): int(r.split("\t")[1]) for r in rows if r}
-
-
-def why_missing(bed, s, sent, missing):
-    """All that tells a batch that was lost in a shard from one that the node never sent, and from one that is late."""
-    faults = []
-    for shard in bed.shards:
-        for r in shard.ask("SELECT shard, hex(b.batch), first_record, last_record, traces, b.spans, t.n, s.n FROM spanflame.batches b "
-                           "LEFT JOIN (SELECT batch, count() AS n FROM spanflame.spans GROUP BY batch) s ON s.batch = b.batch "
-                           "LEFT JOIN (SELECT batch, count() AS n FROM spanflame.traces GROUP BY batch) t ON t.batch = b.batch "
-                           "WHERE b.spans != s.n OR b.traces != t.n FORMAT TSV").split("\n"):
-            if r:
-                faults.append("shard {} batch {}: records {} to {}, sent {} traces and {} spans, has {} and {}".format(*r.split("\t")))
-    state, verified = s.json("/api/v1/store"), command(s, "verify")
-    time.sleep(10)
-    late = len(missing) - len(sent - set(stored(bed)))
-    return "\n".join([f"{late} of these came within 10 s", *faults, f"store: {json.dumps(state)}", f"verify: {verified}",
-                      f"log: {s.log()[-3000:]}"])
-
-
-def test_kills_of_node_and_shards_keep_every_span_once():
-    need_clickhouse()
-    rng = random.Random(7)
-    with clickhouse_bed.Bed(2) as bed:
-        url = bed.url()
-        s = Server(config(url, interval="100ms", timeout="3s"))
-        s.start()
-        sent = set()
-        over = threading.Event()
-
-        def feed():
-            while not over.is_set():
-                spans = [make_span() for _ in range(10)]
-                try:
-                    s.send(spans)
-                    sent.update(x["span_id"] for x in spans)
-                except (OSError, AssertionError, http.client.HTTPException):
-                    time.sleep(0.05)  # not acknowledged: may be there, need not
-                time.sleep(0.01)
-        feeder = threading.Thread(target=feed)
-        feeder.start()
-        try:
-            for _ in range(KILLS):
-                time.sleep(rng.uniform(0.2, 0.8))
-                what = rng.choice(["node", "shard", "both"])
-                if what != "node":
-                    shard = rng.choice(bed.shards)
-                    shard.kill()
-                if what != "shard":
-                    s.kill()
-                    s.log_file.close()
-                    s.start()
-                if what != "node":
-                    shard.start()
-        finally:
-            over.set()
-            feeder.join()
-        shipped(s)
-        found = stored(bed)
-        missing = sent - set(found)
-        assert not missing, f"{len(missing)} of {len(sent)} acknowledged spans are missing\n" + why_missing(bed, s, sent, missing)
-        twice = sum(n > 1 for n in found.values())
-        assert not twice, f"{twice} spans are there twice"
-        code, text = command(s, "verify")
-        assert code == 0, text
-        print(f"# {KILLS} kills, {len(sent)} acknowledged spans, each there once")
-        s.kill()
 
 
 def test_an_acknowledgement_can_wait_for_clickhouse():

@@ -367,7 +367,7 @@ def test_erasing_reaches_every_shard_and_every_node_and_what_waits_in_logs():
             for door in doors:
                 door.word = None
             shipped(b)
-            wait_for(lambda: bed.count("spanflame.erasure_acks", "is_done") == 1)
+            wait_for(lambda: bed.count("spanflame.erasure_acks", "is_done") > 0)
             wait_for(lambda: a.metric("spanflame_upkeep_erasures_open") + b.metric("spanflame_upkeep_erasures_open") == 0)
             for table in ("spans", "traces", "details", "undecided"):
                 assert bed.count("spanflame." + table, where) == 0, table
@@ -406,7 +406,7 @@ def test_an_erasure_is_finished_by_others_when_its_node_dies_in_the_middle():
             a.start()  # it has learned of it before: it erases nothing twice, and ships what it has
             a.send([make_span(service="gone")])
             shipped(a)
-            wait_for(lambda: bed.count("spanflame.erasure_acks", "is_done") == 1)
+            wait_for(lambda: bed.count("spanflame.erasure_acks", "is_done") > 0)
             assert bed.count("spanflame.spans", "service = 'gone'") == 1, "what came later stays"
             assert command(b, "verify")[0] == 0 == command(a, "verify")[0]
 

@@ -32,12 +32,12 @@ struct sf_remote_state {
     uint32_t n_shards;
 };
 
-/* A batch whose rows on a shard differ from what was sent. */
+/* A batch whose rows on a shard differ from what was sent, or records without a batch. */
 struct sf_remote_fault {
     uint32_t shard; /* from 1 */
     uint64_t first_record, last_record;
-    sf_str table; /* empty: records between this batch and the previous one are missing */
-    uint64_t n_sent, n_found;
+    sf_str table;             /* empty: the shard has no batch with these records */
+    uint64_t n_sent, n_found; /* rows of the table */
 };
 
 struct sf_remote_check {

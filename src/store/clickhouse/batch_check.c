@@ -4,15 +4,19 @@
  * Rows that were deleted later are counted in `removed`. A row that was not sent because of an
  * erasure may be counted there as well, so missing rows are a fault only if more are missing than
  * were removed. Batches of a node follow each other without a gap, since a batch begins with the
- * record after the end of the previous one. A batch without rows on a shard has its row of
- * `batches` there all the same. */
+ * record after the end of the previous one; the last one ends with the last record that the node
+ * has shipped. A batch without rows on a shard has its row of `batches` there all the same. When
+ * retention drops the batches of a day, it leaves the last record of each node in `removed`. */
 #include "store/clickhouse/batch_check.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/list.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "store/clickhouse/remote_source.h"
+#include "store/clickhouse/row_removal.h"
 #include "store/clickhouse/schema.h"
 #include "wire/row_binary.h"
 
@@ -24,10 +28,9 @@ struct sent {
 };
 
 struct checking {
-    struct sf_shard *shard;
+    const struct sf_batch_checking *which;
     const char *database;
     char node[33];
-    uint32_t number;
     struct sf_query_ctx *q;
     struct sf_remote_check *io;
     struct sent *sent; /* by first record */
@@ -42,7 +45,7 @@ static enum sf_err batch_check_ask(struct checking *c, struct sf_why *why)
     if (!sf_buf_ok(&c->sql))
         return sf_no_memory(why, "a statement");
     sf_buf_reset(&c->answer);
-    return sf_shard_ask(c->shard, sf_buf_str(&c->sql), c->q->deadline_ns, &c->answer, why);
+    return sf_shard_ask(c->which->shard, sf_buf_str(&c->sql), c->q->deadline_ns, &c->answer, why);
 }
 
 static void add_which(struct checking *c)
@@ -50,7 +53,7 @@ static void add_which(struct checking *c)
     sf_buf_print(
         &c->sql,
         "FROM %s.batches WHERE node = unhex('%s') AND shard = %u AND received_ns >= %" PRId64,
-        c->database, c->node, c->number, c->io->since_ns);
+        c->database, c->node, c->which->number, c->io->since_ns);
 }
 
 static enum sf_err read_sent(struct checking *c, struct sf_why *why)
@@ -143,41 +146,102 @@ static void batch_check_note(struct checking *c, const struct sf_remote_fault *f
     c->io->n_faults++;
 }
 
+/* ---- records without a batch ---- */
+
+/* Asks for the last record of batches that `where` selects, and of batches of this node that were
+ * dropped for their age (`by` is "age.DAY.SHARDS"). */
+static enum sf_err batch_check_last(struct checking *c, struct sf_shard *shard, const char *where,
+                                    const char *removed, uint64_t *out, struct sf_why *why)
+{
+    sf_buf_reset(&c->sql);
+    sf_buf_print(
+        &c->sql,
+        "SELECT max(last) FROM (SELECT max(last_record) AS last FROM %s.batches WHERE node = "
+        "unhex('%s') AND %s UNION ALL SELECT max(n) AS last FROM %s.removed WHERE rows_of = "
+        "'batches' AND bitShiftRight(batch, %d) = %" PRIu32 "%s) FORMAT RowBinary",
+        c->database, c->node, where, c->database, 64 - SF_BATCH_NODE_BITS,
+        sf_remote_source_node(c->which->node), removed);
+    return sf_row_removal_ask(shard, &c->sql, out, why);
+}
+
+/* The last record before those that are checked; `*out_is_known` false: cannot be told. */
+static enum sf_err batch_check_before(struct checking *c, uint64_t *out, bool *out_is_known,
+                                      struct sf_why *why)
+{
+    char where[120], removed[120];
+    uint64_t own = 0, narrow = 0;
+    enum sf_err err;
+    snprintf(where, sizeof(where), "shard = %u AND received_ns < %" PRId64, c->which->number,
+             c->io->since_ns);
+    err = batch_check_last(c, c->which->shard, where, "", &own, why);
+    if (!err && !own && c->which->number > 1) { /* a shard that was added later */
+        snprintf(where, sizeof(where), "shards < %u", c->which->number);
+        snprintf(removed, sizeof(removed), " AND toUInt32OrZero(splitByChar('.', by)[3]) < %u",
+                 c->which->number);
+        err = batch_check_last(c, c->which->first, where, removed, &narrow, why);
+    }
+    *out_is_known = own || narrow || c->which->extent.first_record;
+    *out = own ? own : narrow ? narrow : 0;
+    if (!*out && c->which->extent.first_record)
+        *out = c->which->extent.first_record - 1;
+    return err;
+}
+
+static void batch_check_absent(struct checking *c, uint64_t first, uint64_t last)
+{
+    struct sf_remote_fault fault = {
+        .shard = c->which->number, .first_record = first, .last_record = last};
+    if (first <= last)
+        batch_check_note(c, &fault);
+}
+
+static enum sf_err batch_check_follow(struct checking *c, struct sf_why *why)
+{
+    const struct sf_ship_extent *extent = &c->which->extent;
+    uint64_t last = 0;
+    bool is_known = false;
+    enum sf_err err = batch_check_before(c, &last, &is_known, why);
+    if (err)
+        return err;
+    for (uint32_t i = 0; i < c->n_sent; i++) {
+        if (i || is_known)
+            batch_check_absent(c, last + 1, c->sent[i].first - 1);
+        last = c->sent[i].last > last ? c->sent[i].last : last;
+    }
+    if (c->n_sent || (is_known && extent->received_ns >= c->io->since_ns))
+        batch_check_absent(c, last + 1, extent->last_record);
+    return SF_OK;
+}
+
 static void batch_check_compare(struct checking *c)
 {
     for (uint32_t i = 0; i < c->n_sent; i++) {
         const struct sent *s = &c->sent[i];
-        struct sf_remote_fault fault = {
-            .shard = c->number, .first_record = s->first, .last_record = s->last};
-        if (i && s->first != c->sent[i - 1].last + 1) {
-            fault.n_sent = s->first > c->sent[i - 1].last ? s->first - c->sent[i - 1].last - 1 : 0;
-            batch_check_note(c, &fault);
-        }
         for (size_t t = 0; t < SF_REMOTE_TABLES; t++) {
+            struct sf_remote_fault fault = {.shard = c->which->number,
+                                            .first_record = s->first,
+                                            .last_record = s->last,
+                                            .table = sf_remote_table_name(t),
+                                            .n_sent = s->n[t],
+                                            .n_found = s->found[t]};
             c->io->n_rows += s->found[t];
-            if (s->found[t] <= s->n[t] && s->n[t] - s->found[t] <= s->removed[t])
-                continue;
-            fault.table = sf_remote_table_name(t);
-            fault.n_sent = s->n[t];
-            fault.n_found = s->found[t];
-            batch_check_note(c, &fault);
+            if (s->found[t] > s->n[t] || s->n[t] - s->found[t] > s->removed[t])
+                batch_check_note(c, &fault);
         }
     }
     c->io->n_batches += c->n_sent;
 }
 
-enum sf_err sf_batch_check(struct sf_shard *shard, const char *database, const uint8_t node[16],
-                           uint32_t number, struct sf_query_ctx *q, struct sf_remote_check *io,
-                           struct sf_why *why)
+enum sf_err sf_batch_check(const struct sf_batch_checking *which, struct sf_query_ctx *q,
+                           struct sf_remote_check *io, struct sf_why *why)
 {
-    struct checking c = {.shard = shard,
-                         .database = database,
-                         .number = number,
+    struct checking c = {.which = which,
+                         .database = which->database,
                          .q = q,
                          .io = io,
                          .answer = {.max = ANSWER_LEN}};
     enum sf_err err = SF_OK;
-    sf_hex_encode(node, 16, c.node);
+    sf_hex_encode(which->node, 16, c.node);
     c.faults = io->faults ? (struct sf_remote_fault *)(uintptr_t)io->faults
                           : sf_arena_new_n(q->req, SF_REMOTE_FAULTS, sizeof(*c.faults));
     if (!c.faults)
@@ -188,6 +252,8 @@ enum sf_err sf_batch_check(struct sf_shard *shard, const char *database, const u
         err = batch_check_count_table(&c, t, why);
     for (size_t t = 0; !err && c.n_sent && t < SF_REMOTE_TABLES; t++)
         err = count_removed(&c, t, why);
+    if (!err)
+        err = batch_check_follow(&c, why);
     if (!err)
         batch_check_compare(&c);
     sf_table_done(&c.at);

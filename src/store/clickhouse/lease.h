@@ -1,8 +1,8 @@
 /* lease.h - a lease for work that only one node of a fleet does at a time.
  *
  * A lease is a row of `leases` on the first shard. Terms are numbered. A term belongs to the node
- * whose row is the first with its number: ClickHouse stores one insert for each token, and the
- * token consists of the name and the term. The holder adds a row from time to time; when none came
+ * whose row is the first with its number (first_row.h; the token consists of the name and the
+ * term). The holder adds a row from time to time; when none came
  * for `ttl_ns` by the shard's clock, the next term may be taken. Clocks of nodes are not compared.
  * A node measures its own time from before its request, so it considers the lease expired earlier
  * than the shard does.

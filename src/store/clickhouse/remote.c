@@ -165,15 +165,19 @@ static enum sf_err remote_check(struct sf_store *s, int64_t since_ns, struct sf_
 {
     struct sf_remote *r = remote_of(s);
     struct sf_remote_check check = {.since_ns = since_ns};
-    enum sf_err err = SF_OK;
+    struct sf_batch_checking c = {.database = r->config.address.database,
+                                  .node = sf_local_uuid(s),
+                                  .extent = sf_shipper_extent(r->shipper)};
+    enum sf_err err = open_shard(r, 0, q, &c.first, why);
     for (uint32_t i = 0; !err && i < r->config.address.n_shards; i++) {
-        struct sf_shard *shard = NULL;
-        err = open_shard(r, i, q, &shard, why);
+        c.number = i + 1;
+        err = open_shard(r, i, q, &c.shard, why);
         if (!err)
-            err = sf_batch_check(shard, r->config.address.database, sf_local_uuid(s), i + 1, q,
-                                 &check, why);
-        sf_shard_close(shard);
+            err = sf_batch_check(&c, q, &check, why);
+        sf_shard_close(c.shard);
+        c.shard = NULL;
     }
+    sf_shard_close(c.first);
     if (!err)
         *out = check;
     return err;
@@ -690,6 +694,7 @@ static enum sf_err remote_start(struct sf_remote *r, const struct sf_local_confi
         sf_local_figures_stats(store, &stats);
         memcpy(state.node, sf_local_uuid(store), 16);
         state.shipped_lsn = stats.ckpt_lsn;
+        state.first_record = stats.ckpt_lsn + 1;
     } else if (memcmp(found->node, sf_local_uuid(store), 16) != 0) {
         return sf_fail(why, SF_ERR_CORRUPT,
                        SF_SHIP_STATE_NAME " belongs to another data directory; delete it to ship "

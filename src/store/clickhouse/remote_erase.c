@@ -312,21 +312,79 @@ enum sf_err sf_remote_erase_learn(struct sf_remote_erase *e, struct sf_shard *fi
 
 /* ---- upkeep ---- */
 
-/* Counts nodes that shipped recently and may still send rows that the erasure names. */
-static enum sf_err count_waiting(struct sf_shard *first, const char *database, uint64_t id,
-                                 uint64_t *out, struct sf_why *why)
+/* A node that shipped recently may still send rows that the erasure names, until it has shipped its
+ * log up to the end that it recorded. A batch reaches one shard after the other, so its last record
+ * on the first shard says nothing about the others. */
+struct remote_erase_wait {
+    struct sf_shard *const *shards;
+    uint32_t n_shards;
+    const char *database;
+    uint64_t id;
+    struct sf_buf nodes; /* those that the first shard has everything of: "(node, last_record), ..."
+                            and the number of shards that they send to */
+};
+
+/* Counts the nodes that the first shard lacks records of; lists the others. */
+static enum sf_err remote_erase_ask_nodes(struct remote_erase_wait *w, uint64_t *out,
+                                          struct sf_why *why)
+{
+    struct sf_buf sql = {0}, answer = {.max = ANSWER_LEN};
+    struct sf_row_reader r;
+    enum sf_err err;
+    *out = 0;
+    sf_buf_print(&sql,
+                 "SELECT b.node, b.shards, a.last, toUInt8(a.n = 0 OR a.last > b.shipped) FROM "
+                 "(SELECT node, max(last_record) AS shipped, argMax(shards, last_record) AS shards "
+                 "FROM %s.batches WHERE day >= today() - %d GROUP BY node) AS b LEFT JOIN (SELECT "
+                 "node, count() AS n, min(last_record) AS last FROM %s.erasure_acks WHERE NOT "
+                 "is_done AND id = %" PRIu64
+                 " GROUP BY node) AS a ON a.node = b.node FORMAT RowBinary",
+                 w->database, SF_LIMIT_SHIP_AGE_DAYS, w->database, w->id);
+    err = sf_buf_ok(&sql) ? sf_shard_ask(w->shards[0], sf_buf_str(&sql), 0, &answer, why)
+                          : sf_no_memory(why, "a statement");
+    r = sf_row_reader_init(sf_buf_bytes(&answer));
+    while (!err && sf_row_more(&r)) {
+        sf_str node = sf_row_binary_fixed(&r, 16);
+        uint16_t n_shards = sf_row_binary_u16(&r);
+        uint64_t last = sf_row_binary_u64(&r);
+        bool is_waiting = sf_row_binary_u8(&r) != 0;
+        err = sf_row_binary_check(&r, why);
+        if (err)
+            break;
+        if (is_waiting) {
+            ++*out;
+            continue;
+        }
+        sf_buf_print(&w->nodes, "%s(toFixedString(", w->nodes.len ? ", " : "");
+        put_hex(&w->nodes, node.p, node.len);
+        sf_buf_print(&w->nodes, ", 16), toUInt64(%" PRIu64 "), toUInt16(%u))", last, n_shards);
+    }
+    sf_buf_done(&sql);
+    sf_buf_done(&answer);
+    return err;
+}
+
+static enum sf_err count_waiting(struct remote_erase_wait *w, uint64_t *out, struct sf_why *why)
 {
     struct sf_buf sql = {0};
-    enum sf_err err;
-    sf_buf_print(&sql,
-                 "SELECT countIf(a.n = 0 OR a.last > b.shipped) FROM (SELECT node, "
-                 "max(last_record) AS shipped FROM %s.batches WHERE day >= today() - %d GROUP BY "
-                 "node) AS b LEFT JOIN (SELECT node, count() AS n, min(last_record) AS last FROM "
-                 "%s.erasure_acks WHERE NOT is_done AND id = %" PRIu64
-                 " GROUP BY node) AS a ON a.node = b.node FORMAT RowBinary",
-                 database, SF_LIMIT_SHIP_AGE_DAYS, database, id);
-    err = sf_row_removal_ask(first, &sql, out, why);
+    enum sf_err err = remote_erase_ask_nodes(w, out, why);
+    for (uint32_t i = 1; !err && w->nodes.len && i < w->n_shards; i++) {
+        uint64_t n = 0;
+        sf_buf_reset(&sql);
+        sf_buf_print(
+            &sql, "SELECT countIf(w.x.3 > %u AND w.x.2 > b.shipped) FROM (SELECT arrayJoin([", i);
+        sf_buf_add_str(&sql, sf_buf_str(&w->nodes));
+        sf_buf_print(&sql,
+                     "]) AS x, x.1 AS node) AS w LEFT JOIN (SELECT node, max(last_record) AS "
+                     "shipped FROM %s.batches WHERE day >= today() - %d GROUP BY node) AS b ON "
+                     "w.node = b.node FORMAT RowBinary",
+                     w->database, SF_LIMIT_SHIP_AGE_DAYS);
+        err = sf_buf_ok(&w->nodes) ? sf_row_removal_ask(w->shards[i], &sql, &n, why)
+                                   : sf_no_memory(why, "a statement");
+        *out += n;
+    }
     sf_buf_done(&sql);
+    sf_buf_done(&w->nodes);
     return err;
 }
 
@@ -335,9 +393,11 @@ static enum sf_err remote_erase_finish(struct sf_shard *const *shards, uint32_t 
                                        const uint8_t node[16], bool may_rest, bool *out_is_done,
                                        struct sf_why *why)
 {
+    struct remote_erase_wait wait = {
+        .shards = shards, .n_shards = n_shards, .database = database, .id = x->id};
     uint64_t n_waiting = 0, n = 0;
     /* Count before the pass: then no row can arrive after it. */
-    enum sf_err err = count_waiting(shards[0], database, x->id, &n_waiting, why);
+    enum sf_err err = count_waiting(&wait, &n_waiting, why);
     *out_is_done = false;
     if (err || (n_waiting && may_rest))
         return err;

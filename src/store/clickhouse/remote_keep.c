@@ -15,6 +15,7 @@
 #include "base/time_unit.h"
 #include "model/process.h"
 #include "os/random.h"
+#include "store/clickhouse/first_row.h"
 #include "store/clickhouse/pin_set.h"
 #include "store/clickhouse/row_removal.h"
 #include "store/clickhouse/schema.h"
@@ -406,9 +407,17 @@ static enum sf_err copy_nameless(struct attempt *a, struct sf_why *why)
     return err;
 }
 
-/* Writes the row that makes the attempt count, after `grace_s`. */
-static enum sf_err confirm(struct attempt *a, int64_t grace_s, struct sf_why *why)
+/* ---- the row that makes an attempt count ---- */
+
+struct confirming {
+    struct attempt *attempt;
+    int64_t grace_s;
+};
+
+static enum sf_err remote_keep_add_judged(void *arg, const char *token, struct sf_why *why)
 {
+    const struct confirming *c = arg;
+    struct attempt *a = c->attempt;
     const struct sf_verdict *v = a->v;
     struct sf_buf rules = {0};
     uint8_t *hex;
@@ -418,8 +427,8 @@ static enum sf_err confirm(struct attempt *a, int64_t grace_s, struct sf_why *wh
     sf_buf_print(&a->sql,
                  "INSERT INTO %s.judged (tenant, day, hour, round, attempt, is_whole, version, "
                  "rules, services, counts_at) SETTINGS async_insert = 0, insert_deduplicate = 1, "
-                 "insert_deduplication_token = '%016" PRIx64 ".%" PRId64 ".%" PRIu64 "' VALUES (",
-                 a->r->database, sf_hash_str(a->tenant), v->head.hour, a->round);
+                 "insert_deduplication_token = '%s' VALUES (",
+                 a->r->database, token);
     sf_remote_source_quote(&a->sql, a->tenant);
     sf_buf_print(&a->sql,
                  ", toDate(%u), %" PRId64 ", %" PRIu64 ", %" PRIu64 ", %d, %" PRIu32 ", unhex('",
@@ -432,10 +441,40 @@ static enum sf_err confirm(struct attempt *a, int64_t grace_s, struct sf_why *wh
         sf_buf_print(&a->sql, i ? ", " : "");
         sf_remote_source_quote(&a->sql, v->services[i]);
     }
-    sf_buf_print(&a->sql, "], now() + %" PRId64 ")", grace_s);
+    sf_buf_print(&a->sql, "], now() + %" PRId64 ")", c->grace_s);
     err = remote_keep_run(a->shard, &a->sql, why);
     sf_buf_done(&rules);
     return err;
+}
+
+static enum sf_err remote_keep_find_judged(void *arg, bool *out, struct sf_why *why)
+{
+    struct attempt *a = ((const struct confirming *)arg)->attempt;
+    uint64_t n = 0;
+    enum sf_err err;
+    sf_buf_reset(&a->sql);
+    sf_buf_print(&a->sql, "SELECT count() FROM %s.judged WHERE ", a->r->database);
+    put_which(a, "hour");
+    sf_buf_print(&a->sql, " AND round = %" PRIu64 " FORMAT RowBinary", a->round);
+    err = sf_row_removal_ask(a->shard, &a->sql, &n, why);
+    *out = n > 0;
+    return err;
+}
+
+/* Writes the row that makes the attempt count, after `grace_s`. If another node was first, that
+ * node's attempt counts. */
+static enum sf_err confirm(struct attempt *a, int64_t grace_s, struct sf_why *why)
+{
+    struct confirming c = {a, grace_s};
+    char token[80];
+    snprintf(token, sizeof(token), "%016" PRIx64 ".%" PRId64 ".%" PRIu64, sf_hash_str(a->tenant),
+             a->v->head.hour, a->round);
+    return sf_first_row_put(&(struct sf_first_row){.shard = a->shard,
+                                                   .token = token,
+                                                   .insert = remote_keep_add_judged,
+                                                   .find = remote_keep_find_judged,
+                                                   .arg = &c},
+                            why);
 }
 
 static enum sf_err put_on_shard(struct attempt *a, int64_t grace_s, struct sf_why *why)

@@ -142,6 +142,22 @@ static const char *rows_of(const struct kept *k)
     return strcmp(k->name, SF_SCHEMA_UNDECIDED) == 0 ? "details" : k->name;
 }
 
+/* Leaves the last record of each node in `removed`: `store verify` checks that batches follow each
+ * other. A shard that was added later has only batches of at least so many shards. */
+static enum sf_err remote_retain_note_batches(struct work *w, const struct partition *p,
+                                              struct sf_why *why)
+{
+    sf_buf_reset(&w->sql);
+    sf_buf_print(
+        &w->sql,
+        "INSERT INTO %s.removed (batch, rows_of, by, day, n) SELECT argMax(batch, "
+        "last_record), 'batches', concat('age.%s.', toString(shards)), today(), "
+        "max(last_record) FROM %s.batches WHERE _partition_id = '%s' GROUP BY node, shards",
+        w->r->database, p->id, w->r->database, p->id);
+    return sf_buf_ok(&w->sql) ? sf_shard_run(w->r->shard, sf_buf_str(&w->sql), why)
+                              : sf_no_memory(why, "a statement");
+}
+
 static enum sf_err remote_retain_drop(struct work *w, struct partition *p, struct sf_why *why)
 {
     const struct kept *k = &kept[p->table];
@@ -149,7 +165,9 @@ static enum sf_err remote_retain_drop(struct work *w, struct partition *p, struc
     struct sf_row_removal removal = {
         .shard = w->r->shard, .database = w->r->database, .table = k->name, .rows_of = rows_of(k)};
     enum sf_err err = SF_OK;
-    if (k->is_counted) {
+    if (strcmp(k->name, "batches") == 0) {
+        err = remote_retain_note_batches(w, p, why);
+    } else if (k->is_counted) {
         /* The name includes the count, so that rows that arrive later for a deleted day are counted
          * apart. */
         snprintf(where, sizeof(where), "_partition_id = '%s'", p->id);

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "os/random.h"
+#include "store/clickhouse/first_row.h"
 #include "store/clickhouse/remote_source.h"
 #include "store/clickhouse/row_removal.h"
 #include "wire/deflate.h"
@@ -51,18 +52,72 @@ enum sf_err sf_shared_text_get(struct sf_shard *first, const char *database,
     return sf_row_binary_check(&r, why);
 }
 
-/* Reads the mark of the version that was just inserted. It differs from the caller's mark if
- * another node inserted this version first. */
-static enum sf_err read_mark(struct sf_shard *first, const char *database,
-                             const struct sf_shared_text *t, uint64_t *out, struct sf_why *why)
+/* ---- a change ---- */
+
+struct putting { /* of one call */
+    struct sf_shard *first;
+    const char *database;
+    const struct sf_shared_text *text;
+    uint64_t mark;           /* of this change */
+    uint64_t found;          /* the mark of the version that it makes; 0: there is none */
+    struct sf_buf sql, rows; /* the insert; `rows` are compressed */
+};
+
+static enum sf_err shared_text_insert(void *arg, const char *token, struct sf_why *why)
 {
+    struct putting *p = arg;
+    enum sf_shard_fault fault;
+    return sf_shard_insert(p->first, sf_buf_str(&p->sql), token, sf_buf_bytes(&p->rows), &fault,
+                           why);
+}
+
+/* Merges delete versions that have a successor: such a version was there, too, and its mark is
+ * read as 1, which is never the mark of a change. */
+static enum sf_err shared_text_find(void *arg, bool *out, struct sf_why *why)
+{
+    struct putting *p = arg;
+    uint64_t version = p->text->version + 1;
     struct sf_buf sql = {0};
     enum sf_err err;
-    sf_buf_print(&sql, "SELECT max(mark) FROM %s.shared WHERE ", database);
-    shared_text_put_name(&sql, t);
-    sf_buf_print(&sql, " AND version = %" PRIu64 " FORMAT RowBinary", t->version + 1);
-    err = sf_row_removal_ask(first, &sql, out, why);
+    sf_buf_print(&sql,
+                 "SELECT if(countIf(version = %" PRIu64 ") > 0, maxIf(mark, version = %" PRIu64
+                 "), toUInt64(countIf(version > %" PRIu64 ") > 0)) FROM %s.shared WHERE ",
+                 version, version, version, p->database);
+    shared_text_put_name(&sql, p->text);
+    sf_buf_print(&sql, " FORMAT RowBinary");
+    err = sf_row_removal_ask(p->first, &sql, &p->found, why);
     sf_buf_done(&sql);
+    *out = !err && p->found;
+    return err;
+}
+
+static enum sf_err shared_text_make(struct putting *p, struct sf_why *why)
+{
+    const struct sf_shared_text *t = p->text;
+    struct sf_deflate *deflate = sf_deflate_new();
+    struct sf_buf row = {0};
+    enum sf_err err = deflate ? SF_OK : sf_no_memory(why, "a text");
+    if (t->body.len > SF_SHARED_TEXT_LEN)
+        err = sf_fail(why, SF_ERR_LIMIT, "a text that nodes share has more than %d MiB",
+                      SF_SHARED_TEXT_LEN >> 20);
+    sf_buf_print(&p->sql,
+                 "INSERT INTO %s.shared (kind, tenant, name, version, mark, is_gone, ends_ns, "
+                 "body) FORMAT RowBinary",
+                 p->database);
+    sf_row_add_str(&row, t->kind);
+    sf_row_add_str(&row, t->tenant);
+    sf_row_add_str(&row, t->name);
+    sf_buf_add_u64le(&row, t->version + 1);
+    sf_buf_add_u64le(&row, p->mark);
+    sf_buf_add_u8(&row, t->is_gone);
+    sf_buf_add_u64le(&row, (uint64_t)t->ends_ns);
+    sf_row_add_str(&row, t->body);
+    if (!err && (!sf_buf_ok(&row) || !sf_buf_ok(&p->sql)))
+        err = sf_no_memory(why, "a text");
+    if (!err)
+        err = sf_deflate_zstd(deflate, 1, true, sf_buf_bytes(&row), &p->rows, why);
+    sf_deflate_free(deflate);
+    sf_buf_done(&row);
     return err;
 }
 
@@ -70,43 +125,23 @@ enum sf_err sf_shared_text_put(struct sf_shard *first, const char *database,
                                const struct sf_shared_text *t, struct sf_why *why)
 {
     uint64_t key = sf_hash_mix(sf_hash_mix(sf_hash_str(t->kind), sf_hash_str(t->tenant)),
-                               sf_hash_str(t->name)),
-             mark = sf_random_u64() | 1, found = 0;
-    struct sf_deflate *deflate = sf_deflate_new();
-    struct sf_buf sql = {0}, row = {0}, frame = {0};
-    enum sf_shard_fault fault;
+                               sf_hash_str(t->name));
+    struct putting p = {
+        .first = first, .database = database, .text = t, .mark = sf_random_u64() | 2};
     char token[48];
-    enum sf_err err = deflate ? SF_OK : sf_no_memory(why, "a text");
-    if (t->body.len > SF_SHARED_TEXT_LEN)
-        err = sf_fail(why, SF_ERR_LIMIT, "a text that nodes share has more than %d MiB",
-                      SF_SHARED_TEXT_LEN >> 20);
+    enum sf_err err = shared_text_make(&p, why);
     snprintf(token, sizeof(token), "%016" PRIx64 ".%" PRIu64, key, t->version + 1);
-    sf_buf_print(&sql,
-                 "INSERT INTO %s.shared (kind, tenant, name, version, mark, is_gone, ends_ns, "
-                 "body) FORMAT RowBinary",
-                 database);
-    sf_row_add_str(&row, t->kind);
-    sf_row_add_str(&row, t->tenant);
-    sf_row_add_str(&row, t->name);
-    sf_buf_add_u64le(&row, t->version + 1);
-    sf_buf_add_u64le(&row, mark);
-    sf_buf_add_u8(&row, t->is_gone);
-    sf_buf_add_u64le(&row, (uint64_t)t->ends_ns);
-    sf_row_add_str(&row, t->body);
-    if (!err && (!sf_buf_ok(&row) || !sf_buf_ok(&sql)))
-        err = sf_no_memory(why, "a text");
     if (!err)
-        err = sf_deflate_zstd(deflate, 1, true, sf_buf_bytes(&row), &frame, why);
-    if (!err)
-        err = sf_shard_insert(first, sf_buf_str(&sql), token, sf_buf_bytes(&frame), &fault, why);
-    sf_deflate_free(deflate);
-    sf_buf_done(&sql);
-    sf_buf_done(&row);
-    sf_buf_done(&frame);
-    if (!err)
-        err = read_mark(first, database, t, &found, why);
-    if (!err && found != mark)
+        err = sf_first_row_put(&(struct sf_first_row){.shard = first,
+                                                      .token = token,
+                                                      .insert = shared_text_insert,
+                                                      .find = shared_text_find,
+                                                      .arg = &p},
+                               why);
+    if (!err && p.found != p.mark)
         err = sf_fail(why, SF_ERR_BUSY, "another node changed this at the same time; try again");
+    sf_buf_done(&p.sql);
+    sf_buf_done(&p.rows);
     return err;
 }
 

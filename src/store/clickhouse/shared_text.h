@@ -3,10 +3,10 @@
  *
  * A text is identified by kind, tenant and name and stored in the table `shared` on the first
  * shard. Each change inserts a row with the next version number; the row with the highest number is
- * the current one. The deduplication token of an insert is made of the text's identity and the
- * version number, and ClickHouse stores only the first insert with a token. Therefore a change
- * replaces the version that it was based on or fails, as a compare-and-swap does, without comparing
- * clocks of nodes (lease.h works the same way). A removed text stays as a row with is_gone = 1. */
+ * the current one. Of the inserts of one version only the first is stored (first_row.h). Therefore
+ * a change replaces the version that it was based on or fails, as a compare-and-swap does, without
+ * comparing clocks of nodes (lease.h works the same way). A removed text stays as a row with
+ * is_gone = 1. */
 #pragma once
 #include "store/clickhouse/shard.h"
 #include "store/store.h"

@@ -21,33 +21,41 @@ static bool node(sf_str *rest, uint8_t out[16])
            sf_hex_decode(sf_str_from_at(line, 5), out, 16);
 }
 
-static const char head[] = "spanflame-ship 2 ";
+static const char head[] = "spanflame-ship 3 ", head_2[] = "spanflame-ship 2 ";
 
 /* Skips the first line and checks the checksum; version 1 has none. */
-static bool ship_state_read_head(sf_str *text)
+static bool ship_state_read_head(sf_str *text, bool *out_is_old)
 {
     const sf_str old = SF_STR("spanflame ship 1\n");
-    bool is_old = sf_str_starts(*text, old);
-    if (is_old)
+    *out_is_old = true;
+    if (sf_str_starts(*text, old)) {
         *text = sf_str_from_at(*text, old.len);
-    return is_old || !sf_checked_lines_read(head, SF_SHIP_STATE_NAME, *text, text, NULL);
+        return true;
+    }
+    *out_is_old = sf_str_starts(*text, sf_str_from(head_2));
+    return !sf_checked_lines_read(*out_is_old ? head_2 : head, SF_SHIP_STATE_NAME, *text, text,
+                                  NULL);
 }
 
 enum sf_err sf_ship_state_parse(sf_str text, struct sf_ship_state *out, struct sf_why *why)
 {
     struct sf_ship_state st = {0};
-    uint64_t n_shards;
-    if (!ship_state_read_head(&text) || !node(&text, st.node) ||
+    uint64_t n_shards, received = 0;
+    bool is_old;
+    if (!ship_state_read_head(&text, &is_old) || !node(&text, st.node) ||
         !ship_state_number(&text, SF_STR("shipped "), &st.shipped_lsn) ||
         !ship_state_number(&text, SF_STR("batch "), &st.batch_lsn) ||
         !ship_state_number(&text, SF_STR("shards "), &n_shards) || n_shards > UINT32_MAX ||
-        !ship_state_number(&text, SF_STR("lost "), &st.n_lost) || text.len ||
-        (st.batch_lsn && st.batch_lsn <= st.shipped_lsn))
+        !ship_state_number(&text, SF_STR("lost "), &st.n_lost) ||
+        (!is_old && (!ship_state_number(&text, SF_STR("first "), &st.first_record) ||
+                     !ship_state_number(&text, SF_STR("received "), &received))) ||
+        received > INT64_MAX || text.len || (st.batch_lsn && st.batch_lsn <= st.shipped_lsn))
         return sf_fail(why, SF_ERR_CORRUPT,
                        SF_SHIP_STATE_NAME
                        " is damaged: how far this node has shipped its data is not known; delete "
                        "the file to begin with what is not in blocks yet");
     st.n_shards = (uint32_t)n_shards;
+    st.received_ns = (int64_t)received;
     *out = st;
     return SF_OK;
 }
@@ -73,8 +81,9 @@ enum sf_err sf_ship_state_write(struct sf_dir *dir, const struct sf_ship_state *
     sf_hex_encode(st->node, 16, hex);
     sf_buf_print(&body,
                  "node %s\nshipped %" PRIu64 "\nbatch %" PRIu64 "\nshards %" PRIu32
-                 "\nlost %" PRIu64 "\n",
-                 hex, st->shipped_lsn, st->batch_lsn, st->n_shards, st->n_lost);
+                 "\nlost %" PRIu64 "\nfirst %" PRIu64 "\nreceived %" PRId64 "\n",
+                 hex, st->shipped_lsn, st->batch_lsn, st->n_shards, st->n_lost, st->first_record,
+                 st->received_ns);
     sf_checked_lines_write(head, &body, &text);
     err = sf_buf_ok(&text) ? sf_dir_replace(dir, SF_SHIP_STATE_NAME, sf_buf_bytes(&text), why)
                            : sf_no_memory(why, SF_SHIP_STATE_NAME);

@@ -18,6 +18,7 @@
 #include "base/time_unit.h"
 #include "os/clock.h"
 #include "os/thread.h"
+#include "store/clickhouse/first_row.h"
 #include "store/clickhouse/pin_book.h"
 #include "store/clickhouse/remote_erase.h"
 #include "store/clickhouse/remote_outbox.h"
@@ -74,6 +75,7 @@ struct sf_shipper {
     struct sf_mutex lock; /* guards what follows; a leaf lock */
     struct sf_condvar wake, ended;
     struct sf_remote_counts counts;
+    struct sf_ship_extent extent;
     int64_t oldest_ns;    /* receipt of the batch being sent; 0: none is */
     int64_t caught_up_ns; /* when the end of the log was last reached */
     bool has_ended;
@@ -386,7 +388,7 @@ static enum sf_err ask_what_it_has(const struct sf_shipper *s, uint32_t shard,
     if (err || *out == SF_STORED_ALL || *out == SF_STORED_OTHER || !is_confirmed)
         return err;
     shipper_put_token(s, shard, rows->table, token);
-    err = sf_stored_rows_is_running(rows, token, &is_running, why);
+    err = sf_first_row_is_running(rows->shard, token, &is_running, why);
     if (!err && is_running)
         err = sf_fail(why, SF_ERR_BUSY, "%.80s: an earlier insert of the same rows still runs",
                       sf_shard_address(rows->shard));
@@ -510,6 +512,8 @@ static void shipper_count_batch(struct sf_shipper *s)
             s->counts.n_rows[t - SF_SHIP_TRACES] += sf_remote_outbox_part(&s->outbox, i, t)->n;
     }
     s->counts.shipped_record = s->last_lsn;
+    s->extent.last_record = s->last_lsn;
+    s->extent.received_ns = s->first_recv_ns;
     if (s->counts.last_error[0])
         s->counts.last_error[0] = 0;
     s->oldest_ns = 0;
@@ -538,6 +542,7 @@ static bool shipper_send_batch(struct sf_shipper *s)
     if (s->config.confirmed)
         s->config.confirmed(s->config.confirmed_arg, s->last_lsn);
     s->state.shipped_lsn = s->last_lsn;
+    s->state.received_ns = s->first_recv_ns;
     s->state.batch_lsn = 0;
     s->is_state_old = true;
     return true;
@@ -696,6 +701,9 @@ enum sf_err sf_shipper_start(const struct sf_shipper_config *config, struct sf_s
                                           .spool_max_len = config->spool_len,
                                           .n_lost = state->n_lost,
                                           .n_shards = config->address->n_shards};
+    s->extent = (struct sf_ship_extent){.first_record = state->first_record,
+                                        .last_record = state->shipped_lsn,
+                                        .received_ns = state->received_ns};
     s->caught_up_ns = sf_clock_wall_ns();
     s->deflate = sf_deflate_new();
     err = s->deflate ? check_shards(s, why) : sf_no_memory(why, "the shipper");
@@ -759,6 +767,15 @@ uint64_t sf_shipper_shipped(struct sf_shipper *s)
     lsn = s->counts.shipped_record;
     sf_mutex_unlock(&s->lock);
     return lsn;
+}
+
+struct sf_ship_extent sf_shipper_extent(struct sf_shipper *s)
+{
+    struct sf_ship_extent extent;
+    sf_mutex_lock(&s->lock);
+    extent = s->extent;
+    sf_mutex_unlock(&s->lock);
+    return extent;
 }
 
 void sf_shipper_counts(struct sf_shipper *s, struct sf_remote_counts *out)

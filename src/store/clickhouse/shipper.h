@@ -47,5 +47,10 @@ enum sf_pressure sf_shipper_pressure(struct sf_shipper *s);
 bool sf_shipper_is_failing(struct sf_shipper *s);
 /* All records up to this one are in ClickHouse. */
 uint64_t sf_shipper_shipped(struct sf_shipper *s);
+struct sf_ship_extent {                 /* what shards must have */
+    uint64_t first_record, last_record; /* first 0: unknown; last 0: nothing was shipped */
+    int64_t received_ns;                /* receipt of the last batch; 0: unknown */
+};
+struct sf_ship_extent sf_shipper_extent(struct sf_shipper *s);
 /* Counters only; the shards are not queried. */
 void sf_shipper_counts(struct sf_shipper *s, struct sf_remote_counts *out);

@@ -73,22 +73,6 @@ enum sf_err sf_stored_rows_ask(const struct sf_stored_rows *r, uint64_t n_sent, 
     return SF_OK;
 }
 
-enum sf_err sf_stored_rows_is_running(const struct sf_stored_rows *r, const char *token, bool *out,
-                                      struct sf_why *why)
-{
-    struct sf_buf sql = {0};
-    uint64_t n = 0;
-    enum sf_err err;
-    sf_buf_print(&sql,
-                 "SELECT count() FROM system.processes WHERE "
-                 "startsWith(Settings['insert_deduplication_token'], '%s') FORMAT RowBinary",
-                 token);
-    err = sf_row_removal_ask(r->shard, &sql, &n, why);
-    sf_buf_done(&sql);
-    *out = n > 0;
-    return err;
-}
-
 enum sf_err sf_stored_rows_delete(const struct sf_stored_rows *r, struct sf_why *why)
 {
     struct sf_buf where = {0}, batch = {0};

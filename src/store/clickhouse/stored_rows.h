@@ -27,7 +27,4 @@ enum sf_stored {
 /* Compares the rows with `n_sent`. */
 enum sf_err sf_stored_rows_ask(const struct sf_stored_rows *r, uint64_t n_sent, enum sf_stored *out,
                                struct sf_why *why);
-/* Does the shard still work on an insert whose token begins so? */
-enum sf_err sf_stored_rows_is_running(const struct sf_stored_rows *r, const char *token, bool *out,
-                                      struct sf_why *why);
 enum sf_err sf_stored_rows_delete(const struct sf_stored_rows *r, struct sf_why *why);

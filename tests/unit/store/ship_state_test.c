@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/checked_lines.h"
 #include "test.h"
 
 TEST(ship_state, comes_back_as_it_was_written)
@@ -13,7 +14,9 @@ TEST(ship_state, comes_back_as_it_was_written)
                                .shipped_lsn = 1200,
                                .batch_lsn = 1350,
                                .n_shards = 2,
-                               .n_lost = 3};
+                               .n_lost = 3,
+                               .first_record = 700,
+                               .received_ns = 1790000000123456789};
     struct sf_ship_state got = {0};
     assert_non_null(mkdtemp(path));
     assert_ok(sf_dir_open(path, SF_DIR_CREATE, &dir, &why));
@@ -25,6 +28,8 @@ TEST(ship_state, comes_back_as_it_was_written)
     assert_int_equal(got.batch_lsn, 1350);
     assert_int_equal(got.n_shards, 2);
     assert_int_equal(got.n_lost, 3);
+    assert_int_equal(got.first_record, 700);
+    assert_int_equal(got.received_ns, 1790000000123456789);
     sf_dir_close(dir);
     assert_ok(sf_dir_delete_tree(path, &why));
 }
@@ -58,6 +63,23 @@ TEST(ship_state, notices_every_changed_bit)
     assert_ok(sf_dir_delete_tree(path, &why));
 }
 
+TEST(ship_state, reads_what_version_2_wrote)
+{
+    struct sf_buf body = {0}, text = {0};
+    struct sf_ship_state st;
+    struct sf_why why;
+    sf_buf_print(&body, "node 00000000000000000000000000000001\nshipped 5\nbatch 7\nshards 1\n"
+                        "lost 9\n");
+    sf_checked_lines_write("spanflame-ship 2 ", &body, &text);
+    assert_ok(sf_ship_state_parse(sf_buf_str(&text), &st, &why));
+    assert_int_equal(st.shipped_lsn, 5);
+    assert_int_equal(st.batch_lsn, 7);
+    assert_int_equal(st.n_lost, 9);
+    assert_int_equal(st.first_record, 0);
+    assert_int_equal(st.received_ns, 0);
+    sf_buf_done(&text);
+}
+
 TEST(ship_state, refuses_what_it_did_not_write)
 {
     static const char head[] = "spanflame ship 1\nnode 00000000000000000000000000000001\n";
@@ -79,6 +101,7 @@ TEST(ship_state, refuses_what_it_did_not_write)
                                          "shipped 5\nbatch 7\nshards 1\nlost 9\n"),
                                   &st, &why));
     assert_int_equal(st.shipped_lsn, 5);
+    assert_int_equal(st.first_record, 0);
     assert_int_equal(sf_ship_state_parse(SF_STR("spanflame ship 2\n"), &st, &why), SF_ERR_CORRUPT);
     assert_int_equal(sf_ship_state_parse(SF_STR(""), &st, &why), SF_ERR_CORRUPT);
 }
