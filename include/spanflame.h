@@ -81,6 +81,8 @@ typedef struct sf_counters {
     uint64_t profiling_cpu_ns; /* CPU time used by profiling, as measured */
     uint64_t heap_samples;     /* the part of samples_taken that allocations are */
     uint64_t heap_mean_bytes;  /* current mean of the bytes between two of them; 0: none */
+    uint64_t wait_samples;     /* the part that waits for locks and in blocking calls are */
+    uint64_t wait_mean_ns;     /* current mean of the waited time between two of them; 0: none */
 } sf_counters;
 SF_API void sf_counters_read(sf_counters *out);
 

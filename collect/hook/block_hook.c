@@ -38,7 +38,8 @@ static enum sf_err block_hook_begin(uint64_t period, struct sf_why *why)
     (void)why;
     sf_ticks_measure();
     sf_block_least = (uint64_t)(SF_BLOCK_LEAST_NS / sf_tick_rate.ns);
-    return SF_OK; /* nothing to start: the hooks check whether the kind is on */
+    sf_waits_begin(SF_SAMPLES_BLOCK);
+    return SF_OK; /* the hooks check whether the kind is on */
 }
 
 static void block_hook_end(void)

@@ -230,7 +230,8 @@ static enum sf_err lock_hook_begin(uint64_t period, struct sf_why *why)
 {
     (void)period;
     (void)why;
-    return SF_OK; /* nothing to start: the hooks check whether the kind is on */
+    sf_waits_begin(SF_SAMPLES_MUTEX);
+    return SF_OK; /* the hooks check whether the kind is on */
 }
 
 static void lock_hook_end(void)

@@ -1,3 +1,7 @@
+/* governor.c - measures the load and the cost of profiling, lets load_rule.c decide, and applies
+ * the result to the profilers: the periods of CPU and wall samples, the mean distances of heap
+ * samples and of waits, pauses. All of it happens in a turn of the collecting thread; the server's
+ * settings wait for it under a lock. */
 #include "collect/lib/governor.h"
 
 #include <stdatomic.h>
@@ -10,6 +14,7 @@
 #include "collect/lib/profiler.h"
 #include "collect/lib/selection.h"
 #include "collect/lib/turn_pace.h"
+#include "collect/lib/waits.h"
 #include "collect/sys/clock.h"
 #include "collect/sys/guest_thread.h"
 #include "collect/sys/load.h"
@@ -17,7 +22,8 @@
 
 struct governor_cost { /* CPU times since the process started */
     int64_t time_ns;   /* monotonic */
-    uint64_t process_ns, own_ns, heap_ns, threads_ns;
+    uint64_t process_ns, own_ns, threads_ns;
+    uint64_t events_ns[SF_LOAD_EVENTS];
 };
 
 static struct {
@@ -34,6 +40,7 @@ static struct {
     struct sf_load_times times;
     struct sf_load_reading last; /* at the beginning of the interval; time_ns 0: none yet */
     struct governor_cost last_cost;
+    uint64_t used_ns; /* CPU time of the process in the last whole interval */
     uint64_t base_hz; /* sum of CPU and wall rates before they are lowered because of load */
 } g;
 
@@ -61,13 +68,28 @@ static void compare_load(struct sf_load_seen *seen, const struct sf_load_reading
                                       length_ns * b->n_cpus);
 }
 
+/* Samples that only the program itself requested, for a file, keep their mean. So do waits in a
+ * recording to a file, which was made to see them. */
+static bool is_paced(enum sf_load_event event)
+{
+    unsigned sent = sf_profiler_on_for(SF_FOR_SERVER);
+    return event == SF_LOAD_HEAP ? g.is_for_file || sent & SF_HEAP_KINDS : sent & SF_WAIT_KINDS;
+}
+
+static void read_events(uint64_t out[SF_LOAD_EVENTS])
+{
+    out[SF_LOAD_HEAP] = sf_own_cost_heap_ns();
+    out[SF_LOAD_WAITS] = sf_own_cost_waits_ns();
+}
+
 static struct governor_cost read_cost(int64_t now_ns)
 {
-    struct governor_cost c = {.time_ns = now_ns, .heap_ns = sf_own_cost_heap_ns()};
+    struct governor_cost c = {.time_ns = now_ns};
     uint64_t symbols_ns = sf_own_cost_symbols_ns();
     c.own_ns = sf_own_cost_ns() - symbols_ns;
     c.threads_ns = sf_guest_thread_cpu_ns() - symbols_ns;
     c.process_ns = sf_clock_process_cpu_ns();
+    read_events(c.events_ns);
     return c;
 }
 
@@ -80,16 +102,31 @@ static uint64_t cost_since(uint64_t before_ns, uint64_t now_ns)
 static struct sf_load_seen compare_cost(const struct governor_cost *a,
                                         const struct governor_cost *b)
 {
-    return (struct sf_load_seen){.length_ns = (uint64_t)(b->time_ns - a->time_ns),
-                                 .process_ns = b->process_ns - a->process_ns,
-                                 .own_ns = cost_since(a->own_ns, b->own_ns),
-                                 .heap_ns = b->heap_ns - a->heap_ns,
-                                 .threads_ns = cost_since(a->threads_ns, b->threads_ns)};
+    struct sf_load_seen seen = {.length_ns = (uint64_t)(b->time_ns - a->time_ns),
+                                .process_ns = b->process_ns - a->process_ns,
+                                .own_ns = cost_since(a->own_ns, b->own_ns),
+                                .threads_ns = cost_since(a->threads_ns, b->threads_ns)};
+    for (int event = 0; event < SF_LOAD_EVENTS; event++)
+        seen.events_ns[event] = is_paced((enum sf_load_event)event)
+                                    ? b->events_ns[event] - a->events_ns[event]
+                                    : 0;
+    return seen;
 }
 
 uint32_t sf_governor_budget(void)
 {
     return g.wish.has_budget ? g.wish.budget_per_10000 : g.block.adaptive_budget_per_10000;
+}
+
+/* Have samples of events taken as much since the last measurement as they may in an interval? */
+static bool is_burst(const struct sf_profiling *rules)
+{
+    uint64_t now_ns[SF_LOAD_EVENTS], sum_ns = 0;
+    read_events(now_ns);
+    for (int event = 0; event < SF_LOAD_EVENTS; event++)
+        sum_ns += is_paced((enum sf_load_event)event) ? now_ns[event] - g.last_cost.events_ns[event]
+                                                      : 0;
+    return g.last_cost.time_ns && sf_load_rule_is_burst(rules, sum_ns, g.used_ns);
 }
 
 /* Compares the cost that depends on the rate with four fifths of the budget. Reading symbols does
@@ -102,21 +139,26 @@ static void governor_measure(int64_t now_ns)
     struct sf_load_reading now = {0};
     struct governor_cost cost;
     struct sf_load_seen seen;
-    if (due == SF_LOAD_NOT_DUE || (due == SF_LOAD_EARLY && g.wish.capture_kinds))
+    rules.adaptive_budget_per_10000 = sf_governor_budget() - sf_governor_budget() / 5;
+    if ((due == SF_LOAD_NOT_DUE && !is_burst(&rules)) ||
+        (due != SF_LOAD_INTERVAL && g.wish.capture_kinds))
         return;
     if (due == SF_LOAD_INTERVAL)
         sf_load_read(&now);
     cost = read_cost(now_ns);
-    rules.adaptive_budget_per_10000 = sf_governor_budget() - sf_governor_budget() / 5;
     seen = compare_cost(&g.last_cost, &cost);
-    if (due == SF_LOAD_EARLY) {
+    if (due == SF_LOAD_NOT_DUE) {
+        sf_load_rule_step_burst(&g.load, &rules, &seen);
+    } else if (due == SF_LOAD_EARLY) {
         sf_load_rule_step_early(&g.load, &rules, &seen);
     } else if (g.last.time_ns) {
         compare_load(&seen, &g.last, &now);
         sf_load_rule_step(&g.load, &rules, &seen);
     }
-    if (due == SF_LOAD_INTERVAL)
+    if (due == SF_LOAD_INTERVAL) {
+        g.used_ns = g.last.time_ns ? now.process_ns - g.last.process_ns : 0;
         g.last = now;
+    }
     g.last_cost = cost;
 }
 
@@ -163,14 +205,20 @@ static bool governor_is_ours(void)
     return g.is_for_file || sf_profiler_on_for(SF_FOR_SERVER);
 }
 
-/* A heap profile that only the program itself requested, for a file, keeps its mean. */
 static void pace_heap(uint64_t periods[SF_SAMPLES_KINDS])
 {
-    double share = sf_load_rule_heap_share(&g.load);
-    if (!g.is_for_file && !(sf_profiler_on_for(SF_FOR_SERVER) & SF_HEAP_KINDS))
-        return;
-    periods[SF_SAMPLES_ALLOC] = periods[SF_SAMPLES_INUSE] =
-        (uint64_t)((double)g.block.memory_rate / share + 0.5);
+    double share = sf_load_rule_event_share(&g.load, SF_LOAD_HEAP);
+    if (is_paced(SF_LOAD_HEAP))
+        periods[SF_SAMPLES_ALLOC] = periods[SF_SAMPLES_INUSE] =
+            (uint64_t)((double)g.block.memory_rate / share + 0.5);
+}
+
+/* No window ends: each sample has its weight, and no profile of waits tells a mean. */
+static void pace_waits(void)
+{
+    double share = sf_load_rule_event_share(&g.load, SF_LOAD_WAITS);
+    if (is_paced(SF_LOAD_WAITS))
+        sf_waits_pace((uint64_t)(SF_WAIT_MEAN_NS / share + 0.5));
 }
 
 /* Slow requests must be noticed soon, and the load is measured once per interval. Changed settings
@@ -214,6 +262,7 @@ static void govern(int64_t now_ns)
         sf_cpu_profiler_hasten(slow, n_slow, period_of(g.block.adaptive_max_rate, share));
     is_off = g.wish.is_off && !g.wish.capture_kinds;
     sf_profiler_pause(g.load.is_paused ? SF_PAUSE_LOAD : is_off ? SF_PAUSE_CONTROL : SF_PAUSE_NONE);
+    pace_waits(); /* after a pause profiles begin with the usual mean */
     if (number != atomic_load(&g.n_applied)) {
         atomic_store(&g.n_applied, number);
         sf_notifier_notify(&g.applied);
@@ -262,6 +311,7 @@ void sf_governor_after_fork(void)
     g.last = (struct sf_load_reading){0};
     g.times = (struct sf_load_times){0};
     g.last_cost = (struct governor_cost){0};
+    g.used_ns = 0;
 }
 
 uint64_t sf_governor_rate(void)

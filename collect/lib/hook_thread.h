@@ -9,10 +9,12 @@
 #include "collect/lib/sample_kind.h"
 #include "collect/sys/guest_thread.h"
 
-struct sf_hook_waits { /* short waits; a long one is a sample by itself */
-    uint64_t left_ns;  /* waited time until the next sample; 0: not drawn yet */
-    uint64_t n, ns;    /* number and sum since the last sample, added to the next one */
-    uint64_t rest_ns;  /* remainder below a microsecond of the last sample, long or short */
+struct sf_hook_waits {   /* short waits; a long one is a sample by itself */
+    uint32_t generation; /* generation of the profile that the fields below belong to */
+    uint64_t mean_ns;    /* mean of the current gap; waits of this length are long */
+    uint64_t left_ns;    /* waited time until the gap ends in a sample */
+    uint64_t n, ns;      /* number and sum to be added to the next sample */
+    uint64_t rest_ns;    /* remainder below a microsecond of the samples so far */
 };
 
 struct sf_hook_thread {

@@ -26,6 +26,7 @@
 #include "collect/lib/recorded.h"
 #include "collect/lib/resource.h"
 #include "collect/lib/span_pool.h"
+#include "collect/lib/waits.h"
 #include "collect/sys/clock.h"
 #include "collect/sys/guest_thread.h"
 #include "collect/sys/heap_fork.h"
@@ -437,5 +438,8 @@ void sf_counters_read(sf_counters *out)
     c.cpu_rate_hz = sf_governor_rate();
     c.profiling_cpu_ns = sf_own_cost_ns();
     sf_heap_profiler_count(&c.heap_samples, &c.heap_mean_bytes);
+    sf_waits_count(&c.wait_samples, &c.wait_mean_ns);
+    if (!(atomic_load(&sf_profiler_kinds) & SF_WAIT_KINDS))
+        c.wait_mean_ns = 0;
     memcpy(out, &c, c.size);
 }

@@ -4,12 +4,12 @@
 #define STEP  0.25
 enum {
     RESUME_BELOW = 1000, /* hundredths of a percent below the threshold */
-    PAUSE_AFTER = 2,     /* intervals */
-    MOST_HALVINGS = 10   /* of the heap's rate */
+    PAUSE_AFTER = 2      /* intervals */
 };
-#define HEAP_PART 0.5 /* of the budget, for heap samples */
-#define HEAP_AGAIN                                                                               \
-    0.8               /* of that part, which twice the rate must not exceed for the rate to rise \
+static const unsigned most_halvings[SF_LOAD_EVENTS] = {[SF_LOAD_HEAP] = 10, [SF_LOAD_WAITS] = 16};
+#define EVENT_PART 0.5 /* of the budget, for all samples of events; half of it is for each kind */
+#define EVENT_AGAIN                                                                             \
+    0.8               /* of its part, which twice the rate must not exceed for the rate to rise \
                        */
 #define IDLE_CPUS 0.1 /* a program that uses less is treated as using this much of a CPU */
 
@@ -48,15 +48,15 @@ static double lowest_share(const struct sf_load *l)
     return l->floor > 0 ? l->floor : FLOOR;
 }
 
-static double heap_limit(unsigned halvings)
+static double event_limit(unsigned halvings)
 {
     return 1.0 / (1u << halvings);
 }
 
-double sf_load_rule_heap_share(const struct sf_load *l)
+double sf_load_rule_event_share(const struct sf_load *l, enum sf_load_event event)
 {
     double share = sf_load_rule_share(l) / lowest_share(l) * FLOOR; /* of the configured rate */
-    double limit = heap_limit(l->heap_halvings);
+    double limit = event_limit(l->halvings[event]);
     return share < limit ? share : limit;
 }
 
@@ -99,25 +99,51 @@ static double steps(const struct sf_load *l, double share)
     return (double)(int)(share / step) * step;
 }
 
-/* Sets the limit of the heap's share. Returns the part of `heap_ns`, what heap samples took in the
+/* Sets the limit of an event's share. Returns the part of `event_ns`, what its samples took in the
  * interval that ended, which they will not take with the new limit. */
-static double limit_heap(struct sf_load *l, double heap_ns, double most_ns)
+static double limit_event(struct sf_load *l, enum sf_load_event event, double event_ns,
+                          double most_ns, bool is_early)
 {
-    double share = sf_load_rule_heap_share(l), full_ns = heap_ns / share, saved_ns;
-    unsigned now = l->heap_halvings, next = now ? now - 1 : 0;
-    if (next < now && full_ns * heap_limit(next) > most_ns * HEAP_AGAIN)
+    double share = sf_load_rule_event_share(l, event), full_ns = event_ns / share, saved_ns;
+    unsigned now = l->halvings[event], next = now && !is_early ? now - 1 : now;
+    if (next < now && full_ns * event_limit(next) > most_ns * EVENT_AGAIN)
         next = now;
-    while (next < MOST_HALVINGS && full_ns * heap_limit(next) > most_ns)
+    while (next < most_halvings[event] && full_ns * event_limit(next) > most_ns)
         next++;
-    l->heap_halvings = next;
-    saved_ns = full_ns * (share - sf_load_rule_heap_share(l));
+    l->halvings[event] = next;
+    saved_ns = full_ns * (share - sf_load_rule_event_share(l, event));
     return saved_ns > 0 ? saved_ns : 0;
+}
+
+/* The same for both events. Returns what they will not take any more. */
+static double limit_events(struct sf_load *l, const struct sf_load_seen *seen, double budget_ns,
+                           bool is_early)
+{
+    double all_ns = budget_ns * EVENT_PART, saved_ns = 0;
+    double takes_ns[SF_LOAD_EVENTS] = {(double)seen->events_ns[SF_LOAD_HEAP],
+                                       (double)seen->events_ns[SF_LOAD_WAITS]};
+    for (int event = 0; event < SF_LOAD_EVENTS; event++) {
+        double left_ns = all_ns - takes_ns[SF_LOAD_EVENTS - 1 - event];
+        double saves_ns = limit_event(l, (enum sf_load_event)event, takes_ns[event],
+                                      left_ns > all_ns / 2 ? left_ns : all_ns / 2, is_early);
+        takes_ns[event] -= saves_ns;
+        saved_ns += saves_ns;
+    }
+    return saved_ns;
 }
 
 static double budget_of(const struct sf_profiling *rules, const struct sf_load_seen *seen)
 {
     double used_ns = (double)seen->process_ns, idle_ns = (double)seen->length_ns * IDLE_CPUS;
     return (used_ns > idle_ns ? used_ns : idle_ns) * rules->adaptive_budget_per_10000 / 10000;
+}
+
+bool sf_load_rule_is_burst(const struct sf_profiling *rules, uint64_t events_ns,
+                           uint64_t process_ns)
+{
+    struct sf_load_seen whole = {.length_ns = (uint64_t)rules->adaptive_interval_ns,
+                                 .process_ns = process_ns};
+    return (double)events_ns > budget_of(rules, &whole) * EVENT_PART;
 }
 
 /* The share that the budget allows. The cost of threads may be constant or proportional to the
@@ -134,12 +160,7 @@ static void budget_step(struct sf_load *l, const struct sf_profiling *rules,
                         const struct sf_load_seen *seen, bool is_early)
 {
     double share = sf_load_rule_share(l), next, allowed, budget_ns = budget_of(rules, seen);
-    double own_ns = (double)seen->own_ns;
-    unsigned halvings = l->heap_halvings;
-
-    own_ns -= limit_heap(l, (double)seen->heap_ns, budget_ns * HEAP_PART);
-    if (is_early && l->heap_halvings < halvings)
-        l->heap_halvings = halvings;
+    double own_ns = (double)seen->own_ns - limit_events(l, seen, budget_ns, is_early);
     allowed = allowed_of(share, own_ns, (double)seen->threads_ns, budget_ns);
     if ((!is_early && rules->is_adaptive && is_loaded(rules, seen)) || own_ns > budget_ns)
         next = share / 2;
@@ -156,6 +177,13 @@ void sf_load_rule_step_early(struct sf_load *l, const struct sf_profiling *rules
 {
     if (!l->is_paused)
         budget_step(l, rules, seen, true);
+}
+
+void sf_load_rule_step_burst(struct sf_load *l, const struct sf_profiling *rules,
+                             const struct sf_load_seen *seen)
+{
+    if (!l->is_paused)
+        limit_events(l, seen, budget_of(rules, seen), true);
 }
 
 void sf_load_rule_step(struct sf_load *l, const struct sf_profiling *rules,

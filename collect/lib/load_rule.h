@@ -8,17 +8,20 @@
  * too. When the host is overloaded twice in a row, profiling pauses until the load is ten points
  * lower.
  *
- * Heap samples follow the same share, and have a limit of their own: a program can allocate so much
- * that an eighth of the base rate exceeds the budget. Their samples alone may cost half of the
- * budget; the limit is the largest power of two, from 1 to 1/1024, that keeps this. It falls at
- * once and rises by one power per step.
+ * Samples of events, which are heap samples and samples of waits, follow the same share. Each of
+ * the two also has a limit of its own: a program can allocate or wait so often that an eighth of
+ * the base rate exceeds the budget. Together they may cost half of the budget; a quarter of it is
+ * for each, and what one leaves of it is for the other. The limit is the largest power of two, from
+ * 1 to 1/1024 for the heap and to 1/65536 for waits, that keeps this. It falls at once and rises by
+ * one power per step.
  *
  * The CPU time of the library's threads hardly depends on the rate: if it alone exceeds the budget,
  * or samples exceed what it leaves, the rate is lowered accordingly.
  *
  * At the beginning, and after the rate was raised from outside, the cost is unknown. So it is
  * checked early, after 1, 2 and 4 s more, and only to lower rates: each change ends a window, and
- * sending a window costs CPU time, too.
+ * sending a window costs CPU time, too. It is also checked as soon as samples of events have taken
+ * as much as they may take in a whole interval.
  *
  * The caller measures; no clock or file is used here. */
 #pragma once
@@ -27,21 +30,27 @@
 
 #include "base/profiling_keys.h"
 
+enum sf_load_event { /* samples that the program's own events cause */
+                     SF_LOAD_HEAP,
+                     SF_LOAD_WAITS, /* for locks and in blocking calls */
+                     SF_LOAD_EVENTS
+};
+
 struct sf_load_seen {  /* one interval; shares in hundredths of a percent */
     uint32_t host;     /* used share of the host's CPU time */
     uint32_t process;  /* used share of the CPU time that this process may use */
     uint32_t pressure; /* share of the interval in which some task waited for a CPU; 0: unknown */
     uint64_t memory_len;
     uint64_t length_ns, process_ns, own_ns; /* own: profiling's part of process_ns */
-    uint64_t heap_ns;                       /* the part of own_ns that heap samples took */
+    uint64_t events_ns[SF_LOAD_EVENTS];     /* the parts of own_ns that these samples took */
     uint64_t threads_ns;                    /* the part of own_ns that the library's threads took */
 };
 
-struct sf_load {            /* a zeroed struct is the initial state */
-    double lowered;         /* part of the base rate that is removed: 0 to 1 - floor */
-    double floor;           /* part of the base rate that always remains; 0: an eighth */
-    unsigned n_over;        /* intervals in a row in which the host was overloaded */
-    unsigned heap_halvings; /* limit of the heap's share: 1 / 2 to this power */
+struct sf_load {                       /* a zeroed struct is the initial state */
+    double lowered;                    /* part of the base rate that is removed: 0 to 1 - floor */
+    double floor;                      /* part of the base rate that always remains; 0: an eighth */
+    unsigned n_over;                   /* intervals in a row in which the host was overloaded */
+    unsigned halvings[SF_LOAD_EVENTS]; /* limits of their shares: 1 / 2 to this power */
     bool is_paused;
 };
 
@@ -55,6 +64,11 @@ enum sf_load_due sf_load_rule_due(struct sf_load_times *t, int64_t now_ns, int64
 /* The cost is unknown again: early checks begin. They must begin with a reading. */
 void sf_load_rule_restart(struct sf_load_times *t, int64_t now_ns);
 
+/* Have samples of events taken more than they may in a whole interval? `process_ns` is the CPU time
+ * that the process is expected to use in it. */
+bool sf_load_rule_is_burst(const struct sf_profiling *rules, uint64_t events_ns,
+                           uint64_t process_ns);
+
 /* Applies the figures of one more interval. */
 void sf_load_rule_step(struct sf_load *l, const struct sf_profiling *rules,
                        const struct sf_load_seen *seen);
@@ -62,9 +76,13 @@ void sf_load_rule_step(struct sf_load *l, const struct sf_profiling *rules,
  */
 void sf_load_rule_step_early(struct sf_load *l, const struct sf_profiling *rules,
                              const struct sf_load_seen *seen);
+/* Applies the cost of events in a time that ended with a burst of them: lowers their limits, and
+ * changes nothing else, because so short a time tells little of other costs. */
+void sf_load_rule_step_burst(struct sf_load *l, const struct sf_profiling *rules,
+                             const struct sf_load_seen *seen);
 /* Adapts to a changed base rate, so that a lower rate is not reduced twice. */
 void sf_load_rule_rebase(struct sf_load *l, double before, double after);
 /* The share of the base rate to sample at: from the floor to 1. */
 double sf_load_rule_share(const struct sf_load *l);
-/* The share of the heap's configured rate to sample the heap at; the server cannot raise that. */
-double sf_load_rule_heap_share(const struct sf_load *l);
+/* The share of their configured rate to sample these events at; the server cannot raise that. */
+double sf_load_rule_event_share(const struct sf_load *l, enum sf_load_event event);

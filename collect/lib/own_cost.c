@@ -19,7 +19,7 @@ enum {
 };
 
 /* A few hundred samples a second: one counter for all threads is enough. */
-static atomic_uint_fast64_t samples_ns, heap_ns, symbols_ns, signal_ns = SIGNAL_NS;
+static atomic_uint_fast64_t samples_ns, heap_ns, waits_ns, symbols_ns, signal_ns = SIGNAL_NS;
 
 static uint64_t clip(int64_t ns)
 {
@@ -31,15 +31,21 @@ static uint64_t own_cost_cold(int64_t ns)
     return clip(ns) * COLD_PARTS / WARM_PARTS;
 }
 
-void sf_own_cost_add(int64_t ns)
+static void own_cost_add_event(atomic_uint_fast64_t *sum_ns, int64_t ns)
 {
-    atomic_fetch_add_explicit(&samples_ns, own_cost_cold(ns), memory_order_relaxed);
+    uint64_t cold_ns = own_cost_cold(ns);
+    atomic_fetch_add_explicit(sum_ns, cold_ns, memory_order_relaxed);
+    atomic_fetch_add_explicit(&samples_ns, cold_ns, memory_order_relaxed);
 }
 
 void sf_own_cost_add_heap(int64_t ns)
 {
-    atomic_fetch_add_explicit(&heap_ns, own_cost_cold(ns), memory_order_relaxed);
-    sf_own_cost_add(ns);
+    own_cost_add_event(&heap_ns, ns);
+}
+
+void sf_own_cost_add_wait(int64_t ns)
+{
+    own_cost_add_event(&waits_ns, ns);
 }
 
 /* Counted with the current price: a later change of the price does not change the sum so far. */
@@ -76,6 +82,11 @@ uint64_t sf_own_cost_heap_ns(void)
     return atomic_load(&heap_ns);
 }
 
+uint64_t sf_own_cost_waits_ns(void)
+{
+    return atomic_load(&waits_ns);
+}
+
 uint64_t sf_own_cost_ns(void)
 {
     return atomic_load(&samples_ns) + sf_guest_thread_cpu_ns();
@@ -100,5 +111,6 @@ void sf_own_cost_after_fork(void)
 {
     atomic_store(&samples_ns, 0);
     atomic_store(&heap_ns, 0);
+    atomic_store(&waits_ns, 0);
     atomic_store(&symbols_ns, 0);
 }

@@ -3,10 +3,10 @@
 #pragma once
 #include <stdint.h>
 
-/* Adds the time of one sample in its hook or handler; the cost of its signal is added separately.
- * Safe in handlers. */
-void sf_own_cost_add(int64_t ns);
-void sf_own_cost_add_heap(int64_t ns); /* the same for a heap sample, which is also counted apart */
+/* Add the time of one sample in its hook, or in its handler, to which the cost of the signal is
+ * added. Samples of the heap and of waits are also counted separately. Safe in handlers. */
+void sf_own_cost_add_heap(int64_t ns);
+void sf_own_cost_add_wait(int64_t ns);
 void sf_own_cost_add_signal(int64_t ns);
 void sf_own_cost_price_signals(int64_t ns); /* cost of each later signal; 0: unchanged */
 uint64_t sf_own_cost_ns(void);              /* since the process started; any thread */
@@ -15,7 +15,8 @@ void sf_own_cost_add_switches(uint64_t n, unsigned n_clocks);
 /* The part spent on reading symbols, in the library's threads. */
 void sf_own_cost_add_symbols(uint64_t ns);
 uint64_t sf_own_cost_symbols_ns(void);
-uint64_t sf_own_cost_heap_ns(void); /* the part of heap samples */
+uint64_t sf_own_cost_heap_ns(void);  /* the part of heap samples */
+uint64_t sf_own_cost_waits_ns(void); /* the part of samples of waits */
 /* The recent share of profiling in the process's CPU time, in millionths, over 10 s or longer: a
  * shorter time may contain no more than the library's own thread. */
 #define SF_OWN_COST_WINDOW_NS ((int64_t)10000000000)

@@ -64,6 +64,11 @@ static uint64_t profile_table_frame_of(const struct sf_raw_sample *s, uint32_t i
     return i ? s->frames[i] - 1 : s->frames[0];
 }
 
+static bool profile_table_is_timed(const struct sf_profile_table *t, const struct sf_raw_sample *s)
+{
+    return t->has_moments && s->time_ns;
+}
+
 static uint32_t profile_table_hash_of(const struct sf_raw_sample *s)
 {
     uint64_t h = sf_secret_mix(sf_secret(), s->thread + ((uint64_t)s->wait << 32)), id;
@@ -82,8 +87,8 @@ static bool profile_table_is_same(const struct sf_profile_table *t,
 {
     const uint64_t *frames = sf_profile_table_frames(t, row);
     if (row->n_frames != s->n_frames || row->thread != s->thread || row->wait != s->wait ||
-        row->end != s->end || memcmp(row->span_id, s->span_id, 8) != 0 ||
-        memcmp(row->trace_id, s->trace_id, 16) != 0)
+        row->end != s->end || row->is_timed != profile_table_is_timed(t, s) ||
+        memcmp(row->span_id, s->span_id, 8) != 0 || memcmp(row->trace_id, s->trace_id, 16) != 0)
         return false;
     for (uint32_t i = 0; i < s->n_frames; i++) {
         if (frames[i] != profile_table_frame_of(s, i))
@@ -100,7 +105,8 @@ static bool profile_table_append(struct sf_profile_table *t, const struct sf_raw
                                        .thread = s->thread,
                                        .next = *slot,
                                        .end = s->end,
-                                       .wait = s->wait};
+                                       .wait = s->wait,
+                                       .is_timed = profile_table_is_timed(t, s)};
     size_t rows_len = t->rows.len, frames_len = t->frames.len;
     memcpy(row.trace_id, s->trace_id, 16);
     memcpy(row.span_id, s->span_id, 8);
@@ -159,7 +165,7 @@ void sf_profile_table_add(struct sf_profile_table *t, const struct sf_raw_sample
     t->values[0] += s->values[0];
     t->values[1] += s->values[1];
     if (!profile_table_find_row(t, s, &row) ||
-        (t->has_moments && !profile_table_add_moment(t, s, row))) {
+        (profile_table_is_timed(t, s) && !profile_table_add_moment(t, s, row))) {
         t->lost += s->values[0];
         return;
     }

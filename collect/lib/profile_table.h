@@ -1,6 +1,6 @@
 /* profile_table.h - sums of the samples of one kind: samples with equal stack, span, thread and
- * kind of wait are one row. With moments, the time and values of every sample are kept too. One
- * thread at a time. */
+ * kind of wait are one row. With moments, the time and values of every sample that has a time are
+ * kept too; samples without a time have rows of their own. One thread at a time. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,6 +20,7 @@ struct sf_profile_stack_row {
     uint64_t values[2];
     uint8_t trace_id[16], span_id[8];
     uint8_t end, wait;
+    bool is_timed; /* with moments */
 };
 
 struct sf_moment {

@@ -11,6 +11,7 @@
 #include "collect/lib/runnable.h"
 #include "collect/lib/sample.h"
 #include "collect/lib/turn_pace.h"
+#include "collect/lib/waits.h"
 #include "collect/sys/clock.h"
 #include "collect/sys/guest_thread.h"
 #include "collect/sys/lock.h"
@@ -144,13 +145,14 @@ static void report_pause(int64_t now_ns);
 
 void sf_profiler_add(const struct sf_raw_sample *s)
 {
-    atomic_fetch_add_explicit(&p.n_taken, 1, memory_order_relaxed);
+    bool is_rest = SF_WAIT_KINDS >> s->kind & 1 && !s->time_ns; /* of a sample that is counted */
+    atomic_fetch_add_explicit(&p.n_taken, !is_rest, memory_order_relaxed);
     for (int party = 0; party < SF_PARTIES; party++) {
         struct sf_profile *profile = &p.profiles[party][s->kind];
         if (!(atomic_load(&p.on[party]) >> s->kind & 1))
             continue;
         sf_profile_table_add(&profile->table, s);
-        profile->n_samples++;
+        profile->n_samples += !is_rest;
     }
 }
 
@@ -534,6 +536,8 @@ static void turn_early(void)
             p.sources[kind]->drain();
     }
     take_given();
+    if (p.govern) /* so many samples may be too many */
+        p.govern(sf_clock_mono_ns());
     if (p.between)
         p.between();
 }

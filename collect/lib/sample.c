@@ -141,8 +141,27 @@ bool sf_sample_give(const struct sf_raw_sample *s)
     return r && sample_put(r, s, is_late);
 }
 
-bool sf_sample_take(enum sf_sample_kind kind, enum sf_wait wait, const uint64_t values[2],
-                    const void *caller, bool is_hook_kept)
+static void set_values(struct sf_raw_sample *s, const uint64_t values[2])
+{
+    s->values[0] = values[0];
+    s->values[1] = values[1];
+}
+
+static bool sample_put_rest(struct shared_ring *r, uint64_t rest[2])
+{
+    struct sf_raw_sample *s = &r->scratch;
+    memset(s->trace_id, 0, sizeof(s->trace_id));
+    memset(s->span_id, 0, sizeof(s->span_id));
+    s->time_ns = 0;
+    set_values(s, rest);
+    if (!sf_sample_ring_put(&r->ring, s))
+        return false;
+    rest[0] = rest[1] = 0;
+    return true;
+}
+
+bool sf_sample_take_wait(enum sf_sample_kind kind, enum sf_wait wait, const uint64_t values[2],
+                         uint64_t rest[2], const void *caller)
 {
     bool is_late;
     struct shared_ring *r = take_ring(&is_late);
@@ -153,13 +172,17 @@ bool sf_sample_take(enum sf_sample_kind kind, enum sf_wait wait, const uint64_t 
         return false;
     s = &r->scratch;
     begin_ns = sf_clock_mono_ns();
-    sf_sample_fill(s, caller, is_hook_kept);
+    sf_sample_fill(s, caller, true);
     s->kind = (uint8_t)kind;
     s->wait = (uint8_t)wait;
-    s->values[0] = values[0];
-    s->values[1] = values[1];
-    ok = sample_put(r, s, is_late);
-    sf_own_cost_add(sf_clock_mono_ns() - begin_ns);
+    set_values(s, values);
+    ok = sf_sample_ring_put(&r->ring, s);
+    if (ok && (rest[0] || rest[1]))
+        sample_put_rest(r, rest);
+    sf_lock_give(&r->lock);
+    if (is_late)
+        sf_profiler_wake();
+    sf_own_cost_add_wait(sf_clock_mono_ns() - begin_ns);
     return ok;
 }
 

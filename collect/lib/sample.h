@@ -23,9 +23,11 @@ void sf_sample_note_span_of(struct sf_raw_sample *s, const struct sf_thread_stat
 
 /* Gives a complete sample to the collecting thread. False: dropped and counted. */
 bool sf_sample_give(const struct sf_raw_sample *s);
-/* Both of the above, with its own memory for the sample. */
-bool sf_sample_take(enum sf_sample_kind kind, enum sf_wait wait, const uint64_t values[2],
-                    const void *caller, bool is_hook_kept);
+/* Both of the above for a wait, with its own memory for the sample. `rest` are values of earlier
+ * waits, which become a second sample with the same stack, but without a time and a span; it is
+ * set to zero when that was given. */
+bool sf_sample_take_wait(enum sf_sample_kind kind, enum sf_wait wait, const uint64_t values[2],
+                         uint64_t rest[2], const void *caller);
 
 /* Called in the collecting thread: returns the samples given so far, one by one; false: no more. */
 bool sf_sample_next(struct sf_raw_sample *out);

@@ -29,7 +29,7 @@ struct sf_raw_sample {
     uint8_t kind; /* enum sf_sample_kind */
     uint8_t wait; /* enum sf_wait */
     uint32_t thread;
-    uint64_t time_ns;                 /* monotonic; of a wait, its end */
+    uint64_t time_ns;                 /* monotonic; of a wait, its end; 0: several times */
     uint64_t values[2];               /* count and amount, depending on the kind */
     uint8_t trace_id[16], span_id[8]; /* zero: no span */
     uintptr_t frames[SF_SAMPLE_FRAMES];

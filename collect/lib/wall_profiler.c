@@ -1,3 +1,6 @@
+/* wall_profiler.c - lists the program's threads through /proc, examines a few of them per turn for
+ * the wall profile, and all of them for a profile of threads. A waiting thread's stack is copied
+ * and walked here; for a running one, the last CPU sample is used. */
 #include "collect/lib/wall_profiler.h"
 
 #include <string.h>
@@ -5,7 +8,9 @@
 #include <sys/syscall.h>
 
 #include "collect/lib/cpu_profiler.h"
+#include "collect/lib/governor.h"
 #include "collect/lib/sample.h"
+#include "collect/lib/snapshot_pace.h"
 #include "collect/lib/stack_copy.h"
 #include "collect/lib/thread.h"
 #include "collect/sys/clock.h"
@@ -260,9 +265,19 @@ static void wall_profiler_add_thread(uint32_t tid, void *arg)
     sf_profiler_add(&s);
 }
 
+static struct sf_snapshot_pace snapshots; /* for the server; used by the collecting thread only */
+
 static void take_all(void)
 {
+    int64_t now_ns = sf_clock_mono_ns();
+    uint64_t begin_ns = sf_clock_thread_cpu_ns(), process_ns = sf_clock_process_cpu_ns();
+    bool is_sent = sf_profiler_on_for(SF_FOR_SERVER);
+    if (is_sent && !sf_snapshot_pace_is_due(&snapshots, sf_governor_budget(), now_ns, process_ns))
+        return;
     sf_tasks_each(wall_profiler_add_thread, NULL);
+    if (is_sent)
+        snapshots = (struct sf_snapshot_pace){now_ns, process_ns,
+                                              sf_clock_thread_cpu_ns() - begin_ns};
 }
 
 static enum sf_err begin_threads(uint64_t period, struct sf_why *why)
@@ -287,4 +302,5 @@ const struct sf_profiler_source sf_threads_source = {.begin = begin_threads,
 void sf_wall_profiler_after_fork(void)
 {
     w.n = w.next = 0;
+    snapshots = (struct sf_snapshot_pace){0};
 }

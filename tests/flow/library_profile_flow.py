@@ -260,16 +260,17 @@ def test_a_configuration_file_chooses_and_the_environment_overrides_it():
 
 
 def watch(service, what, until, **keys):
-    """What the program's counters said last: [times paused, ms paused, rate, own CPU ns, mean of heap samples]; keys of the profiling
-    block"""
+    """What the program's counters said last: [times paused, ms paused, rate, own CPU ns, mean of heap samples, of waits]; keys of the
+    profiling block"""
+    profiles = {"mean": "cpu,heap", "wait": "cpu,mutex,block"}.get(what, "cpu")
     env = {"SPANFLAME_PROFILING_" + key.upper(): value for key, value in keys.items()}
-    said = tell("watch", service, WATCH=what, WATCH_IS=until, SPANFLAME_PROFILES="cpu,heap" if what == "mean" else "cpu",
+    said = tell("watch", service, WATCH=what, WATCH_IS=until, SPANFLAME_PROFILES=profiles,
                 SPANFLAME_PROFILING_ADAPTIVE_INTERVAL="100ms", **env)
     return [int(n) for n in said["watched"][0].split()]
 
 
 def test_profiling_pauses_while_the_host_is_overloaded_and_coverage_says_so():
-    times, _, rate, own, _ = watch("shed", "paused", "1", load_shedding_enabled="true", load_shedding_cpu_threshold="0%",
+    times, _, rate, own, *_ = watch("shed", "paused", "1", load_shedding_enabled="true", load_shedding_cpu_threshold="0%",
                                 upload_interval="200ms")
     assert (times, rate) == (1, 0) and own > 0
     for _ in range(100):
@@ -290,8 +291,18 @@ def test_the_rate_falls_above_a_threshold_to_an_eighth_and_not_below():
 
 
 def test_the_heap_is_sampled_less_with_the_cpu():
-    rate, _, mean = watch("heap", "mean", "800000", adaptive_enabled="true", adaptive_cpu_threshold="0%", memory_sample_rate="100KB")[2:]
+    rate, _, mean = watch("heap", "mean", "800000", adaptive_enabled="true", adaptive_cpu_threshold="0%", memory_sample_rate="100KB")[2:5]
     assert (rate, mean) == (13, 800000)
+
+
+def test_waits_are_sampled_less_with_the_cpu():
+    rate, _, _, mean = watch("waits", "wait", "8000000", adaptive_enabled="true", adaptive_cpu_threshold="0%", adaptive_budget="100%")[2:]
+    assert (rate, mean) == (13, 8000000)
+
+
+def test_a_budget_that_waits_exceed_lowers_their_rate():
+    """With a budget of zero to the lowest one: 1 / 65,536."""
+    assert watch("waits-cost", "wait", "65536000000", adaptive_budget="0%")[5] == 65536000000
 
 
 def test_without_a_server_the_program_ends_all_the_same():

@@ -54,7 +54,7 @@ class End:
     def __init__(self, process):
         said, self.problems = process.communicate(timeout=600)
         assert process.returncode == 0, (said, self.problems)
-        ns, threads_ns, own_ns, self.n_samples, self.n_heap, wall_ns = (int(n) for n in said.split())
+        ns, threads_ns, own_ns, self.n_samples, self.n_heap, self.n_waits, wall_ns = (int(n) for n in said.split())
         self.cpu_s = ns / 1e9
         self.budget = BUDGET * max(1, IDLE_CPUS * wall_ns / ns)
         self.threads, self.own = 100 * threads_ns / ns, 100 * own_ns / ns  # percent
@@ -129,10 +129,12 @@ def prices():
 
 def hold(name, with_it, without):
     """One run as people have it, and the same work without profilers, one after the other: their threads are not compared by time."""
-    taken_s, error_s = prices().of(with_it.n_samples - with_it.n_heap, with_it.n_heap)
+    # A sample of a wait does what one of the heap does, and without a table of objects.
+    n_events = with_it.n_heap + with_it.n_waits
+    taken_s, error_s = prices().of(with_it.n_samples - n_events, n_events)
     samples, error, threads = 100 * taken_s / with_it.cpu_s, 100 * error_s / with_it.cpu_s, with_it.threads - without.threads
-    rate, heap_rate = with_it.n_samples / with_it.cpu_s, with_it.n_heap / with_it.cpu_s
-    print(f"# {name}: {samples + threads:.2f} %: samples {samples:.2f} % (standard error {error:.2f}, {rate:.0f} in a CPU second, {heap_rate:.0f} of the heap), threads "
+    rate, heap_rate, wait_rate = (n / with_it.cpu_s for n in (with_it.n_samples, with_it.n_heap, with_it.n_waits))
+    print(f"# {name}: {samples + threads:.2f} %: samples {samples:.2f} % (standard error {error:.2f}, {rate:.0f} in a CPU second, {heap_rate:.0f} of the heap, {wait_rate:.0f} of waits), threads "
           f"{threads:.2f} % of {with_it.cpu_s:.1f} CPU seconds; the library's own figure {with_it.own:.2f} %, allowed are {with_it.budget:.2f} %", flush=True)
     assert with_it.n_samples > 0 and threads <= with_it.budget, (name, samples, threads, error)
     if error > MOST_ERROR:
@@ -193,6 +195,17 @@ def test_the_library_in_a_program_that_allocates_much():
     """A mean of 16 KB in place of 512: as many points as with 32 times the bytes."""
     env = environment("much", SPANFLAME_PROFILES="cpu,heap", ADAPTIVE_INTERVAL="1s", MEMORY_SAMPLE_RATE="16KB")
     hold("library, CPU at 100 Hz and 32 times the allocations", End(start([TOIL, UNITS], env)), End(start(*off())))
+
+
+def test_the_library_in_a_program_that_waits_often():
+    """Each of its waits is longer than a millisecond: without a budget each of them is a sample."""
+    keys = {"SPANFLAME_PROFILES": "cpu,heap,mutex,block", "ADAPTIVE_INTERVAL": "1s"}
+    free = End(start([TOIL, UNITS], dict(environment("free", ADAPTIVE_BUDGET="100%", **keys), NAP_US="1000")))
+    print(f"# without a budget {free.n_waits / free.cpu_s:.0f} samples of waits in a CPU second, the library's own figure {free.own:.2f} %", flush=True)
+    assert free.n_waits >= 2 * int(UNITS), vars(free)
+    with_it = End(start([TOIL, UNITS], dict(environment("waits", **keys), NAP_US="1000")))
+    hold("library, CPU, heap and a wait in each unit", with_it, End(start([TOIL, UNITS], dict(off()[1], NAP_US="1000"))))
+    assert 0 < with_it.n_waits < free.n_waits / 4, (with_it.n_waits, free.n_waits)
 
 
 def test_the_library_at_a_raised_rate():

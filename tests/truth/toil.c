@@ -1,8 +1,9 @@
 /* The same work however it is measured: toil UNITS does UNITS on each of two threads, twice. A unit
  * is a request: a span, calls 40 deep, a hundred allocations. Built with -DBARE it knows nothing of
  * the library. Says of the second time what CPU time the kernel counts for the process and for the
- * library's threads, what the library thinks profiling took, how many samples were taken and how
- * many of them of the heap, and how long it took by the clock.
+ * library's threads, what the library thinks profiling took, how many samples were taken, how
+ * many of them of the heap and of waits, and how long it took by the clock. With NAP_US set in the
+ * environment, a unit ends with a sleep of that length.
  *
  * toil 0 PHASES: what samples take of the threads they are taken on. Profilers are off and on in
  * turn; says how many samples were taken in phases with profilers, and of each unit its phase (odd:
@@ -33,6 +34,7 @@ enum { THREADS = 2, DEPTH = 40, OBJECTS = 100, ROUNDS = 6000 };
 
 static _Thread_local volatile unsigned long sink;
 static int n_units;
+static useconds_t nap_us;
 
 __attribute__((noinline)) static void work(void)
 {
@@ -69,6 +71,8 @@ static void unit(void)
     sf_span s = sf_span_start("unit");
 #endif
     sink += (unsigned long)deeper(DEPTH);
+    if (nap_us)
+        usleep(nap_us);
 #ifndef BARE
     sf_span_end(s);
 #endif
@@ -126,7 +130,7 @@ static unsigned long long library_ns(void)
 }
 
 struct figures {
-    unsigned long long process_ns, library_ns, own_ns, n_samples, n_heap, wall_ns;
+    unsigned long long process_ns, library_ns, own_ns, n_samples, n_heap, n_waits, wall_ns;
 };
 
 static struct figures look(void)
@@ -139,6 +143,7 @@ static struct figures look(void)
     f.own_ns = c.profiling_cpu_ns;
     f.n_samples = c.samples_taken;
     f.n_heap = c.heap_samples;
+    f.n_waits = c.wait_samples;
 #endif
     f.library_ns = library_ns();
     f.process_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -262,6 +267,7 @@ int main(int argc, char **argv)
 {
     struct figures a, b;
     n_units = argc > 1 ? atoi(argv[1]) : 0;
+    nap_us = getenv("NAP_US") ? (useconds_t)atoi(getenv("NAP_US")) : 0;
 #ifndef BARE
     if (sf_start(NULL))
         return 2;
@@ -278,8 +284,8 @@ int main(int argc, char **argv)
     start_threads(toil);
     join_threads();
     b = look();
-    printf("%llu %llu %llu %llu %llu %llu\n", b.process_ns - a.process_ns,
+    printf("%llu %llu %llu %llu %llu %llu %llu\n", b.process_ns - a.process_ns,
            b.library_ns - a.library_ns, b.own_ns - a.own_ns, b.n_samples - a.n_samples,
-           b.n_heap - a.n_heap, b.wall_ns - a.wall_ns);
+           b.n_heap - a.n_heap, b.n_waits - a.n_waits, b.wall_ns - a.wall_ns);
     return 0;
 }

@@ -293,8 +293,8 @@ static void forked(void)
     waitpid(pid, &status, 0);
 }
 
-/* Works until the figure that WATCH names ("paused", "rate", or "mean" of heap samples) is what
- * WATCH_IS says, or for 1500 turns of 20 ms (WATCH_FOR). */
+/* Works until the figure that WATCH names ("paused", "rate", "mean" of heap samples, or "wait" for
+ * the mean of waits) is what WATCH_IS says, or for 1500 turns of 20 ms (WATCH_FOR). */
 static void watch(void)
 {
     const char *what = getenv("WATCH"), *is = getenv("WATCH_IS"), *turns = getenv("WATCH_FOR");
@@ -310,13 +310,15 @@ static void watch(void)
         sf_counters_read(&c);
         got = !strcmp(what, "paused") ? c.profiling_paused
               : !strcmp(what, "mean") ? c.heap_mean_bytes
+              : !strcmp(what, "wait") ? c.wait_mean_ns
                                       : c.cpu_rate_hz;
         if (got == want)
             break;
     }
-    printf("watched %llu %llu %llu %llu %llu\n", (unsigned long long)c.profiling_paused,
+    printf("watched %llu %llu %llu %llu %llu %llu\n", (unsigned long long)c.profiling_paused,
            (unsigned long long)c.profiling_paused_ms, (unsigned long long)c.cpu_rate_hz,
-           (unsigned long long)c.profiling_cpu_ns, (unsigned long long)c.heap_mean_bytes);
+           (unsigned long long)c.profiling_cpu_ns, (unsigned long long)c.heap_mean_bytes,
+           (unsigned long long)c.wait_mean_ns);
 }
 
 /* Requests with other outcomes, each 50 ms of CPU time; their lengths are stated, not measured. */

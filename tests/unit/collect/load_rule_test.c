@@ -183,8 +183,8 @@ TEST(load_rule, a_raised_rate_goes_down_to_an_eighth_of_the_configured_one)
 
 static void assert_heap_share(const struct sf_load *l, double want)
 {
-    if (fabs(sf_load_rule_heap_share(l) - want) > 1e-6)
-        fail_msg("samples the heap at %g, not %g", sf_load_rule_heap_share(l), want);
+    if (fabs(sf_load_rule_event_share(l, SF_LOAD_HEAP) - want) > 1e-6)
+        fail_msg("samples the heap at %g, not %g", sf_load_rule_event_share(l, SF_LOAD_HEAP), want);
 }
 
 TEST(load_rule, heap_samples_follow_the_share)
@@ -217,13 +217,14 @@ static double settle(struct sf_load *l, double heap, double cpu, double *own)
     struct sf_profiling r = rules();
     struct sf_load_seen seen = calm();
     for (int i = 0; i < 20; i++) {
-        double heap_ns = heap * sf_load_rule_heap_share(l), cpu_ns = cpu * sf_load_rule_share(l);
-        seen.heap_ns = (uint64_t)(heap_ns * (double)seen.process_ns);
+        double heap_ns = heap * sf_load_rule_event_share(l, SF_LOAD_HEAP),
+               cpu_ns = cpu * sf_load_rule_share(l);
+        seen.events_ns[SF_LOAD_HEAP] = (uint64_t)(heap_ns * (double)seen.process_ns);
         seen.own_ns = (uint64_t)((heap_ns + cpu_ns + 0.003) * (double)seen.process_ns);
         sf_load_rule_step(l, &r, &seen);
     }
-    *own = heap * sf_load_rule_heap_share(l) + cpu * sf_load_rule_share(l) + 0.003;
-    return sf_load_rule_heap_share(l);
+    *own = heap * sf_load_rule_event_share(l, SF_LOAD_HEAP) + cpu * sf_load_rule_share(l) + 0.003;
+    return sf_load_rule_event_share(l, SF_LOAD_HEAP);
 }
 
 TEST(load_rule, heap_samples_of_any_number_stay_in_the_budget)
@@ -254,11 +255,75 @@ TEST(load_rule, heap_samples_that_cost_too_much_do_not_lower_the_cpu_rate)
     struct sf_load l = {0};
     struct sf_profiling r = rules();
     struct sf_load_seen seen = calm();
-    seen.heap_ns = seen.process_ns / 20; /* 5 % of the process, all else 0.2 % */
-    seen.own_ns = seen.heap_ns + seen.process_ns / 500;
+    seen.events_ns[SF_LOAD_HEAP] = seen.process_ns / 20; /* 5 % of the process, all else 0.2 % */
+    seen.own_ns = seen.events_ns[SF_LOAD_HEAP] + seen.process_ns / 500;
     sf_load_rule_step(&l, &r, &seen);
     assert_heap_share(&l, 0.0625);
     assert_share(&l, 1);
+}
+
+/* Heap samples take `full[0]` and samples of waits `full[1]` of the process's CPU time at their
+ * full rates, all else 0.3 %; the budget is 1 %. Returns what all of it takes in the end. */
+static double settle_events(struct sf_load *l, const double full[SF_LOAD_EVENTS])
+{
+    struct sf_profiling r = rules();
+    struct sf_load_seen seen = calm();
+    double own = 0;
+    for (int i = 0; i < 20; i++) {
+        own = 0.003;
+        for (int event = 0; event < SF_LOAD_EVENTS; event++) {
+            double part = full[event] * sf_load_rule_event_share(l, (enum sf_load_event)event);
+            seen.events_ns[event] = (uint64_t)(part * (double)seen.process_ns);
+            own += part;
+        }
+        seen.own_ns = (uint64_t)(own * (double)seen.process_ns);
+        sf_load_rule_step(l, &r, &seen);
+    }
+    return own;
+}
+
+TEST(load_rule, samples_of_heap_and_waits_together_stay_in_the_budget)
+{
+    static const double costs[] = {0, 0.0001, 0.002, 0.006, 0.02, 0.1, 0.5, 3};
+    enum { COSTS = sizeof(costs) / sizeof(costs[0]) };
+    for (size_t i = 0; i < COSTS * COSTS; i++) {
+        const double full[] = {costs[i / COSTS], costs[i % COSTS]};
+        struct sf_load l = {0};
+        double own = settle_events(&l, full);
+        if (own > 0.01 || (own < 0.0042 && own < full[0] + full[1] + 0.00299))
+            fail_msg("heap %g %%, waits %g %%: %g %%", 100 * full[0], 100 * full[1], 100 * own);
+        assert_share(&l, 1); /* the CPU rate is not lowered for them */
+    }
+}
+
+TEST(load_rule, waits_of_thousands_of_threads_stay_in_the_budget)
+{
+    struct sf_load l = {0};
+    assert_true(settle_events(&l, (double[]){0, 100}) <= 0.01);
+    assert_true(sf_load_rule_event_share(&l, SF_LOAD_WAITS) < 1.0 / 10000);
+    settle_events(&l, (double[]){0, 0.0001});
+    assert_true(fabs(sf_load_rule_event_share(&l, SF_LOAD_WAITS) - 1) < 1e-9);
+}
+
+TEST(load_rule, a_burst_of_events_lowers_their_rates_alone)
+{
+    struct sf_profiling r = rules();
+    struct sf_load_seen seen = {.length_ns = S / 20, .process_ns = S / 20};
+    struct sf_load l = {0};
+    /* 10 s of a tenth of a CPU: half of 1 % of a second */
+    assert_false(sf_load_rule_is_burst(&r, S / 200, 0));
+    assert_true(sf_load_rule_is_burst(&r, S / 200 + 1, 0));
+    assert_false(sf_load_rule_is_burst(&r, S / 200 + 1, 2 * S)); /* of a busy program */
+    seen.events_ns[SF_LOAD_WAITS] = S / 200 + 1; /* a tenth of the process, 0.5 % are allowed */
+    seen.threads_ns = S / 500;
+    seen.own_ns = seen.events_ns[SF_LOAD_WAITS] + seen.threads_ns;
+    sf_load_rule_step_burst(&l, &r, &seen);
+    assert_share(&l, 1);
+    assert_true(fabs(sf_load_rule_event_share(&l, SF_LOAD_WAITS) - 1.0 / 32) < 1e-9);
+    assert_heap_share(&l, 1);
+    seen.events_ns[SF_LOAD_WAITS] = 0; /* nor does it raise them */
+    sf_load_rule_step_burst(&l, &r, &seen);
+    assert_true(fabs(sf_load_rule_event_share(&l, SF_LOAD_WAITS) - 1.0 / 32) < 1e-9);
 }
 
 /* A program that uses a tenth of a CPU, as it was measured: its samples take 0.7 % of that by the
@@ -278,7 +343,7 @@ struct simulated {
 static void simulate_turn(struct simulated *s, const struct sf_profiling *r, int turn)
 {
     double used_ns = 0.1 * S / TURNS, share = sf_load_rule_share(&s->load);
-    double heap_ns = 0.014 * used_ns * sf_load_rule_heap_share(&s->load);
+    double heap_ns = 0.014 * used_ns * sf_load_rule_event_share(&s->load, SF_LOAD_HEAP);
     double threads_ns = 0.004 * used_ns + (turn < TURNS ? 2.6e6 / TURNS : 0) +
                         (turn % (10 * TURNS) == 0 ? 1.2e6 : 0);
     int64_t now_ns = (int64_t)(turn + 1) * (int64_t)(S / TURNS);
@@ -286,14 +351,14 @@ static void simulate_turn(struct simulated *s, const struct sf_profiling *r, int
     struct sf_load_seen seen = {.host = 3000, .length_ns = (uint64_t)now_ns - s->last.length_ns};
     s->sum.length_ns = (uint64_t)now_ns;
     s->sum.process_ns += (uint64_t)used_ns;
-    s->sum.heap_ns += (uint64_t)heap_ns;
+    s->sum.events_ns[SF_LOAD_HEAP] += (uint64_t)heap_ns;
     s->sum.threads_ns += (uint64_t)threads_ns;
     s->sum.own_ns += (uint64_t)(heap_ns + threads_ns + 0.007 * used_ns * s->base * share);
     if (due == SF_LOAD_NOT_DUE)
         return;
     seen.process_ns = s->sum.process_ns - s->last.process_ns;
     seen.own_ns = s->sum.own_ns - s->last.own_ns;
-    seen.heap_ns = s->sum.heap_ns - s->last.heap_ns;
+    seen.events_ns[SF_LOAD_HEAP] = s->sum.events_ns[SF_LOAD_HEAP] - s->last.events_ns[SF_LOAD_HEAP];
     seen.threads_ns = s->sum.threads_ns - s->last.threads_ns;
     if (due == SF_LOAD_EARLY)
         sf_load_rule_step_early(&s->load, r, &seen);

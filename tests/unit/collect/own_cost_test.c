@@ -18,19 +18,22 @@ TEST(own_cost, counts_a_signal_at_the_price_of_its_time)
 TEST(own_cost, counts_what_a_hook_does_not_see)
 {
     uint64_t before = sf_own_cost_ns();
-    sf_own_cost_add(9000);
+    sf_own_cost_add_wait(9000);
     assert_int_equal(sf_own_cost_ns() - before, 31500);
 }
 
-TEST(own_cost, counts_heap_samples_also_apart)
+TEST(own_cost, counts_samples_of_heap_and_waits_also_apart)
 {
-    uint64_t before = sf_own_cost_ns(), before_heap = sf_own_cost_heap_ns();
-    sf_own_cost_add(1000);
+    uint64_t before = sf_own_cost_ns(), before_heap = sf_own_cost_heap_ns(),
+             before_waits = sf_own_cost_waits_ns();
+    sf_own_cost_add_wait(1000);
     sf_own_cost_add_heap(4000);
     assert_int_equal(sf_own_cost_ns() - before, 17500);
     assert_int_equal(sf_own_cost_heap_ns() - before_heap, 14000);
+    assert_int_equal(sf_own_cost_waits_ns() - before_waits, 3500);
     sf_own_cost_after_fork();
     assert_int_equal(sf_own_cost_heap_ns(), 0);
+    assert_int_equal(sf_own_cost_waits_ns(), 0);
 }
 
 TEST(own_cost, takes_no_more_than_a_sample_can_have_taken)

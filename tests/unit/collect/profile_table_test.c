@@ -85,3 +85,25 @@ TEST(profile_table, survives_every_allocation_that_fails)
         sf_profile_table_done(&t);
     }
 }
+
+TEST(profile_table, keeps_samples_without_a_time_apart)
+{
+    struct sf_profile_table t = {.has_moments = true};
+    struct sf_raw_sample timed = made(100, 200, 0), untimed = timed;
+    timed.time_ns = 1000;
+    for (int i = 0; i < 3; i++) {
+        sf_profile_table_add(&t, &timed);
+        sf_profile_table_add(&t, &untimed);
+    }
+    assert_int_equal(sf_profile_table_n(&t), 2);
+    assert_int_equal(sf_profile_table_n_moments(&t), 3);
+    assert_int_equal(sf_profile_table_row(&t, 0)->values[1], 30);
+    assert_int_equal(sf_profile_table_row(&t, 1)->values[1], 30);
+    assert_int_equal(sf_profile_table_row(&t, 1)->moments, 0);
+    sf_profile_table_done(&t);
+    t = (struct sf_profile_table){0}; /* for a file, which has no times */
+    sf_profile_table_add(&t, &timed);
+    sf_profile_table_add(&t, &untimed);
+    assert_int_equal(sf_profile_table_n(&t), 1);
+    sf_profile_table_done(&t);
+}

@@ -12,10 +12,16 @@ static uintptr_t inside_caller[2];
 
 __attribute__((noinline)) static bool hook(bool is_hook_kept)
 {
-    uint64_t values[2] = {1, 5000};
-    bool ok = sf_sample_take(SF_SAMPLES_BLOCK, SF_WAIT_SLEEP, values, __builtin_return_address(0),
-                             is_hook_kept);
+    uint64_t values[2] = {1, 5000}, rest[2] = {0};
+    struct sf_raw_sample s = {
+        .kind = SF_SAMPLES_BLOCK, .wait = SF_WAIT_SLEEP, .values = {values[0], values[1]}};
+    bool ok;
     inside_caller[0] = (uintptr_t)__builtin_return_address(0);
+    if (is_hook_kept)
+        return sf_sample_take_wait(SF_SAMPLES_BLOCK, SF_WAIT_SLEEP, values, rest,
+                                   __builtin_return_address(0));
+    sf_sample_fill(&s, __builtin_return_address(0), false);
+    ok = sf_sample_give(&s);
     return ok;
 }
 
@@ -59,6 +65,31 @@ TEST(sample, carries_the_context_of_the_thread)
     assert_memory_equal(s.span_id, span, 8);
     assert_true(sf_sample_next(&s));
     assert_memory_equal(s.span_id, none, 8);
+}
+
+TEST(sample, of_a_wait_gives_the_rest_without_time_and_span)
+{
+    static const uint8_t trace[16] = {1, 2, 3}, span[8] = {9, 8, 7}, none[16];
+    uint64_t values[2] = {2, 5000}, rest[2] = {40, 90000};
+    struct sf_raw_sample s, second;
+    sf_context_set(trace, span);
+    assert_true(sf_sample_take_wait(SF_SAMPLES_MUTEX, SF_WAIT_LOCK, values, rest,
+                                    __builtin_return_address(0)));
+    sf_context_clear();
+    assert_int_equal(rest[0] + rest[1], 0);
+    assert_true(sf_sample_next(&s) && sf_sample_next(&second));
+    assert_false(sf_sample_next(&(struct sf_raw_sample){0}));
+    assert_memory_equal(s.span_id, span, 8);
+    assert_int_equal(s.values[1], 5000);
+    assert_true(s.time_ns > 0);
+    assert_memory_equal(second.trace_id, none, 16);
+    assert_memory_equal(second.span_id, none, 8);
+    assert_int_equal(second.time_ns, 0);
+    assert_int_equal(second.values[0], 40);
+    assert_int_equal(second.values[1], 90000);
+    assert_int_equal(second.kind, SF_SAMPLES_MUTEX);
+    assert_int_equal(second.n_frames, s.n_frames);
+    assert_memory_equal(second.frames, s.frames, s.n_frames * sizeof(s.frames[0]));
 }
 
 enum { THREADS = 4, EACH = 3000 };
