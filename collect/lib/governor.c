@@ -42,6 +42,8 @@ static struct {
     struct governor_cost last_cost;
     uint64_t used_ns; /* CPU time of the process in the last whole interval */
     uint64_t base_hz; /* sum of CPU and wall rates before they are lowered because of load */
+    bool is_capturing;
+    double lowered; /* before the capture */
 } g;
 
 enum { MAX_SLOW = 256 }; /* threads whose requests are sampled more often at a time */
@@ -174,6 +176,22 @@ static void governor_rebase(int64_t now_ns, uint64_t base_hz)
     g.base_hz = base_hz;
 }
 
+/* The budget has lowered the rate for samples that are taken all the time; a capture begins at the
+ * rate that was requested for it, and its cost is seen at the end of the interval. Afterwards the
+ * lowered rate applies again. */
+static void governor_note_capture(void)
+{
+    bool is_capturing = g.wish.capture_kinds;
+    if (is_capturing && !g.is_capturing) {
+        g.lowered = g.load.lowered;
+        if (!g.block.is_adaptive) /* then the load may have lowered it */
+            g.load.lowered = 0;
+    } else if (!is_capturing && g.is_capturing) {
+        g.load.lowered = g.lowered;
+    }
+    g.is_capturing = is_capturing;
+}
+
 /* The server's current settings; an expired rate is ignored. */
 static void take_wish(int64_t now_ns, uint64_t *number)
 {
@@ -251,6 +269,7 @@ static void govern(int64_t now_ns)
     n_slow = sf_selection_escalates() ? sf_selection_slow(slow, MAX_SLOW) : 0;
     governor_rebase(now_ns, cpu_hz + wall_hz);
     g.load.floor = floor_of(g.block.cpu_rate + g.block.wall_rate, g.base_hz);
+    governor_note_capture();
     governor_measure(now_ns);
     share = sf_load_rule_share(&g.load);
     sf_profiler_spread(governor_spread_of());
@@ -312,6 +331,7 @@ void sf_governor_after_fork(void)
     g.times = (struct sf_load_times){0};
     g.last_cost = (struct governor_cost){0};
     g.used_ns = 0;
+    g.is_capturing = false;
 }
 
 uint64_t sf_governor_rate(void)

@@ -261,6 +261,15 @@ static enum sf_err control_command_begin(const struct asked *a, struct capture *
     return err;
 }
 
+static void control_command_show(const struct asked *a, const struct capture *c)
+{
+    char left[48] = "waiting for the profile";
+    if (c->left_s)
+        snprintf(left, sizeof(left), "%" PRIu64 " s left", c->left_s);
+    fprintf(stderr, "\r%s: %s, %" PRIu64 " of %" PRIu64 " collectors done\033[K",
+            control_command_service_of(a), left, c->n_done, c->n);
+}
+
 static enum sf_err control_command_wait_for(const struct asked *a, struct capture *c,
                                             struct sf_why *why)
 {
@@ -273,9 +282,7 @@ static enum sf_err control_command_wait_for(const struct asked *a, struct captur
     while (!err && !strcmp(c->state, "running") && sf_clock_mono_ns() < end_ns) {
         struct sf_buf answer = {0};
         if (is_shown)
-            fprintf(stderr,
-                    "\r%s: %" PRIu64 " s left, %" PRIu64 " of %" PRIu64 " collectors done\033[K",
-                    control_command_service_of(a), c->left_s, c->n_done, c->n);
+            control_command_show(a, c);
         sf_clock_sleep_ms(500);
         err = sf_client_get(&a->client, path, "application/json", &answer, why);
         if (!err)

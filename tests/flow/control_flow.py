@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Programs that ask the server what to do: they follow a change, say so, and send captures."""
+import contextlib
 import http.server
 import json
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -32,11 +34,11 @@ JSON = {"Content-Type": "application/json"}
 
 
 def start(service, what, until, port=None, before=None, **env):
-    env = dict(library_home.clean_env(), SPANFLAME_PROFILING_CONTROL_ENABLED="true", OTEL_SERVICE_NAME=service,
-               OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{port or SERVER.port}", SPANFLAME_PROFILES="cpu",
-               SPANFLAME_PROFILING_ADAPTIVE_BUDGET="100%",  # rates are those that were set, however busy the host is
-               WATCH=what, WATCH_IS=until, **env)
-    return subprocess.Popen([PROFILED, "watch"], stdout=subprocess.PIPE, text=True, env=env, preexec_fn=before)
+    usual = dict(library_home.clean_env(), SPANFLAME_PROFILING_CONTROL_ENABLED="true", OTEL_SERVICE_NAME=service,
+                 OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{port or SERVER.port}", SPANFLAME_PROFILES="cpu",
+                 SPANFLAME_PROFILING_ADAPTIVE_BUDGET="100%",  # rates are those that were set, however busy the host is
+                 WATCH=what, WATCH_IS=until)
+    return subprocess.Popen([PROFILED, "watch"], stdout=subprocess.PIPE, text=True, env=dict(usual, **env), preexec_fn=before)
 
 
 def watched(program):
@@ -205,6 +207,47 @@ def test_a_capture_is_the_profile_of_that_time_though_profiling_is_off():
     watched(program)
     got = SERVER.request("POST", "/api/v1/profiling/capture?service=nobody", headers=JSON)
     assert got.status == 404 and b"no collector of service nobody" in got.body, got.body
+
+
+def test_a_capture_has_its_own_rate_where_the_budget_lowered_the_usual_one():
+    """With a budget of zero the first check lowers the rate to an eighth, and with so long an interval nothing lowers that of a capture."""
+    program = start("lowered", "rate", "7", SPANFLAME_PROFILING_ADAPTIVE_BUDGET="0%", SPANFLAME_PROFILING_ADAPTIVE_INTERVAL="1h")
+    collector("lowered", waiting=True)
+    for _ in range(60):  # it tells its rate when it asks again
+        change("POST", "service=lowered", {"enabled": True})
+        change("DELETE", "service=lowered")
+        if collector("lowered", waiting=True)["rate"] == 13:
+            break
+        time.sleep(0.2)
+    collector("lowered", rate=13)
+    got = SERVER.request("POST", "/api/v1/profiling/capture?service=lowered&seconds=2&rate=200&wait=false", headers=JSON)
+    assert got.status == 202, (got.status, got.body)
+    collector("lowered", rate=200)
+    collector("lowered", rate=13)
+    program.terminate()
+    program.communicate(timeout=60)
+
+
+def test_the_command_shows_in_a_terminal_how_far_a_capture_is():
+    program = start("shown", "rate", "7")
+    collector("shown", waiting=True)
+    looking, terminal = pty.openpty()
+    with subprocess.Popen([PROGRAM, "control", "capture", "shown", "--seconds", "2", "--rate", "500", "--format", "folded", "--server",
+                           f"http://127.0.0.1:{SERVER.port}"], stdout=subprocess.PIPE, stderr=terminal, text=True) as asked:
+        os.close(terminal)
+        said = b""
+        with contextlib.suppress(OSError):  # the other side of a terminal is gone
+            while more := os.read(looking, 4096):
+                said += more
+        profile = asked.communicate(timeout=90)[0]
+    os.close(looking)
+    lines = [line.removesuffix("\033[K") for line in said.decode().split("\r")]
+    assert asked.returncode == 0 and "planted_hot" in profile, (said, profile)
+    assert lines[0] == "" and lines[1] == "shown: 2 s left, 0 of 1 collectors done", lines
+    assert len(lines) >= 4 and lines[-1] == "", lines  # nothing of it is left on the screen
+    assert all(re.fullmatch(r"shown: (\d s left|waiting for the profile), [01] of 1 collectors done", line) for line in lines[1:-1]), lines
+    change("PUT", "service=shown", {"rate": 7})
+    watched(program)
 
 
 def test_a_capture_of_one_instance_has_nothing_of_the_others():

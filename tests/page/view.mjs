@@ -334,7 +334,7 @@ test("collectors are listed, switched off and on, and captured", async () => {
   await isAccessible(page);
   await shoot(page, "collectors");
   await page.getByRole("button", { name: "Off: shop", exact: true }).click();
-  await page.getByText("Profiling is off for shop: 1 known collectors", { exact: false }).waitFor();
+  await page.getByText("Profiling is off for shop: 1 known collector follows within seconds.").waitFor();
   assert.match(await poll(), /^enabled false$/m);
   await page.getByRole("button", { name: "On: shop, pod-1" }).click();
   await page.getByText("Profiling is on for shop, pod-1", { exact: false }).waitFor();

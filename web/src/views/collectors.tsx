@@ -89,7 +89,8 @@ function useSwitch(onDone: () => void) {
     (t: Target, enabled: boolean) =>
       void run(async (signal) => {
         const now = await send<{ collectors: number }>("/api/v1/profiling", query(t), { enabled }, signal);
-        return `Profiling is ${enabled ? "on" : "off"} for ${words(t)}: ${String(now.collectors)} known collectors follow within seconds.`;
+        const followers = now.collectors === 1 ? "1 known collector follows" : `${String(now.collectors)} known collectors follow`;
+        return `Profiling is ${enabled ? "on" : "off"} for ${words(t)}: ${followers} within seconds.`;
       }),
     [run],
   );
@@ -126,7 +127,7 @@ function CaptureState(props: { capture: Capture }) {
   if (capture.state === "running")
     return (
       <p role="status">
-        Capturing CPU samples of {visible(words(capture))}: {capture.secondsLeft} s left, {capture.collectorsDone} of {capture.collectors} collectors done.
+        Capturing CPU samples of {visible(words(capture))}: {capture.secondsLeft > 0 ? `${String(capture.secondsLeft)} s left` : "waiting for the profile"}, {capture.collectorsDone} of {capture.collectors} collectors done.
       </p>
     );
   if (capture.fromNs === undefined || capture.untilNs === undefined)
@@ -173,7 +174,7 @@ function columns(doing: ReturnType<typeof useSwitch>): readonly Column<Collector
     { key: "host", title: "Host, process", by: (c) => c.host, cell: (c) => `${visible(c.host)}${c.pid ? `, ${String(c.pid)}` : ""}` },
     { key: "agent", title: "Collector", by: (c) => c.agent, cell: (c) => <Name text={c.agent} /> },
     { key: "rate", title: "Rate", hint: "CPU samples per second in effect", isNumber: true, by: (c) => (c.paused ? -1 : c.rate), cell: (c) => (c.paused ? "paused" : c.rate === 0 ? "off" : `${String(c.rate)} Hz`) },
-    { key: "cost", title: "Own cost", hint: "of the process's CPU time", isNumber: true, by: (c) => c.ownCostPercent ?? -1, cell: (c) => (c.ownCostPercent === null ? "not told" : percent(c.ownCostPercent / 100)) },
+    { key: "cost", title: "Own cost", hint: "share of the process's CPU time in the last 10 s or longer when it last asked; at the start of a process, since then", isNumber: true, by: (c) => c.ownCostPercent ?? -1, cell: (c) => (c.ownCostPercent === null ? "not told" : percent(c.ownCostPercent / 100)) },
     { key: "seen", title: "Last seen", isNumber: true, by: (c) => c.secondsAgo, cell: (c) => <time dateTime={c.lastSeen} title={c.lastSeen}>{c.waiting ? "connected" : `${String(c.secondsAgo)} s ago`}</time> },
     { key: "version", title: "Version applied", hint: "of the document that it has applied", by: (c) => c.version, cell: (c) => <code>{c.version === "" ? "none" : visible(c.version)}</code> },
     { key: "problem", title: "Problem", by: (c) => c.problem, cell: (c) => (c.problem === "" ? "" : <span class="bad">{visible(c.problem)}</span>) },
