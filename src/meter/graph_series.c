@@ -77,6 +77,24 @@ struct sf_graph_series *sf_graph_series_get(struct sf_graph_table *t,
     return s;
 }
 
+uint64_t sf_graph_series_prefetch(const struct sf_graph_table *t, const struct sf_graph_edge *edge)
+{
+    uint64_t hash = edge_hash(edge);
+    sf_table_prefetch(&t->at, hash);
+    return hash;
+}
+
+void sf_graph_series_prefetch_entry(const struct sf_graph_table *t, uint64_t hash)
+{
+    uint32_t at;
+    if (!sf_table_peek(&t->at, hash, &at))
+        return;
+    __builtin_prefetch(&t->list[at], 1);
+    __builtin_prefetch(&t->list[at].hash, 1);
+    __builtin_prefetch(&t->list[at].times[SF_GRAPH_SERVER], 1);
+    __builtin_prefetch(&t->list[at].times[SF_GRAPH_CLIENT], 1);
+}
+
 uint32_t sf_graph_series_drop_stale(struct sf_graph_table *t, int64_t before_ns)
 {
     uint32_t n_kept = 0, n_before = t->n;

@@ -40,6 +40,10 @@ void sf_graph_series_done(struct sf_graph_table *t);
 /* The series of an edge, added when new. NULL: the table is full, or no memory. */
 struct sf_graph_series *sf_graph_series_get(struct sf_graph_table *t,
                                             const struct sf_graph_edge *edge);
+/* Prefetches the slot of an edge; returns its hash, with which the second function prefetches the
+ * series. */
+uint64_t sf_graph_series_prefetch(const struct sf_graph_table *t, const struct sf_graph_edge *edge);
+void sf_graph_series_prefetch_entry(const struct sf_graph_table *t, uint64_t hash);
 /* Drops entries not updated since `before_ns`; returns how many. */
 uint32_t sf_graph_series_drop_stale(struct sf_graph_table *t, int64_t before_ns);
 size_t sf_graph_series_copy_len(const struct sf_graph_table *t); /* length of a copy */

@@ -36,25 +36,56 @@ void sf_graph_wait_done(struct sf_graph_wait *w)
  * are unbounded, and a new one is added at the front without visiting the others. Callers and
  * callees are in different slots, so a callee visits no other callees when it searches for its
  * caller. */
-static uint32_t graph_wait_slot_of(const struct sf_graph_wait *w, sf_str tenant,
-                                   sf_trace_id trace_id, sf_span_id key, bool is_caller)
+struct sf_graph_slots sf_graph_wait_slots(const struct sf_graph_wait *w, sf_str tenant,
+                                          const struct sf_graph_half *half)
 {
-    uint64_t hash = sf_key_mix(sf_trace_id_key(trace_id, is_caller), key);
+    uint64_t hash = sf_key_mix(sf_trace_id_key(half->trace_id, 0), half->key);
+    uint32_t callers, callees;
     if (tenant.len)
         hash = sf_key_mix(hash, sf_key_str(tenant));
-    return (uint32_t)(hash & (w->n_slots - 1));
+    callers = (uint32_t)(hash & (w->n_slots - 1));
+    callees = (uint32_t)(sf_key_u64(hash) & (w->n_slots - 1));
+    return half->is_caller ? (struct sf_graph_slots){callers, callees}
+                           : (struct sf_graph_slots){callees, callers};
 }
 
-uint32_t sf_graph_wait_slot(const struct sf_graph_wait *w, sf_str tenant,
-                            const struct sf_graph_half *half)
+void sf_graph_wait_prefetch(const struct sf_graph_wait *w, struct sf_graph_slots slots)
 {
-    return graph_wait_slot_of(w, tenant, half->trace_id, half->key, !half->is_caller);
+    __builtin_prefetch(&w->slots[slots.own], 1);
+    __builtin_prefetch(&w->slots[slots.other]);
+}
+
+void sf_graph_wait_prefetch_entries(const struct sf_graph_wait *w, struct sf_graph_slots slots)
+{
+    uint32_t own = w->slots[slots.own], other = w->slots[slots.other];
+    if (own)
+        __builtin_prefetch(&w->list[own - 1].prev, 1);
+    if (other) {
+        __builtin_prefetch(&w->list[other - 1]);
+        __builtin_prefetch(&w->list[other - 1].next);
+    }
+}
+
+void sf_graph_wait_prefetch_oldest(const struct sf_graph_wait *w)
+{
+    const struct sf_graph_waiting *next;
+    if (!w->oldest || !w->list[w->oldest - 1].newer)
+        return;
+    next = &w->list[w->list[w->oldest - 1].newer - 1];
+    __builtin_prefetch(&w->slots[next->slot], 1);
+    if (!next->newer)
+        return;
+    next = &w->list[next->newer - 1];
+    __builtin_prefetch(next, 1);
+    __builtin_prefetch(&next->prev, 1);
+    __builtin_prefetch(next->own + SF_GRAPH_OWN_LEN - 1, 1);
 }
 
 struct sf_graph_waiting *sf_graph_wait_find(struct sf_graph_wait *w, sf_str tenant,
-                                            const struct sf_graph_half *half, uint32_t slot)
+                                            const struct sf_graph_half *half,
+                                            struct sf_graph_slots slots)
 {
-    for (uint32_t at = w->slots[slot]; at; at = w->list[at - 1].next) {
+    for (uint32_t at = w->slots[slots.other]; at; at = w->list[at - 1].next) {
         struct sf_graph_waiting *other = &w->list[at - 1];
         if (other->half.key == half->key && other->half.is_caller != half->is_caller &&
             sf_trace_id_eq(other->half.trace_id, half->trace_id) &&
@@ -79,7 +110,7 @@ static size_t text_len(const struct sf_graph_waiting *x)
 }
 
 bool sf_graph_wait_add(struct sf_graph_wait *w, sf_str tenant, const struct sf_graph_half *half,
-                       int64_t now_ns)
+                       struct sf_graph_slots slots, int64_t now_ns)
 {
     size_t len = half->node.len + half->peer.len + tenant.len;
     if (w->n == w->n_cap || len > w->text_cap - w->text_len)
@@ -96,7 +127,7 @@ bool sf_graph_wait_add(struct sf_graph_wait *w, sf_str tenant, const struct sf_g
     x->half.node = graph_wait_put(&at, half->node);
     x->half.peer = graph_wait_put(&at, half->peer);
     x->tenant = graph_wait_put(&at, tenant);
-    x->slot = graph_wait_slot_of(w, tenant, half->trace_id, half->key, half->is_caller);
+    x->slot = slots.own;
     x->next = w->slots[x->slot];
     if (x->next)
         w->list[x->next - 1].prev = place + 1;

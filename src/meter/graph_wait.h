@@ -30,14 +30,22 @@ struct sf_graph_wait {
 
 bool sf_graph_wait_init(struct sf_graph_wait *w, uint32_t n_cap, size_t text_cap);
 void sf_graph_wait_done(struct sf_graph_wait *w);
-/* The slot in which the other half of `half` would be. */
-uint32_t sf_graph_wait_slot(const struct sf_graph_wait *w, sf_str tenant,
-                            const struct sf_graph_half *half);
+struct sf_graph_slots {  /* slots of a half */
+    uint32_t own, other; /* its own, and that in which its other half would be */
+};
+struct sf_graph_slots sf_graph_wait_slots(const struct sf_graph_wait *w, sf_str tenant,
+                                          const struct sf_graph_half *half);
+/* Three steps that prefetch what find, add and drop read for a half with these slots, each after
+ * the memory of the one before has come. */
+void sf_graph_wait_prefetch(const struct sf_graph_wait *w, struct sf_graph_slots slots);
+void sf_graph_wait_prefetch_entries(const struct sf_graph_wait *w, struct sf_graph_slots slots);
+void sf_graph_wait_prefetch_oldest(const struct sf_graph_wait *w);
 /* The other half of `half`, or NULL; borrowed until it is dropped. */
 struct sf_graph_waiting *sf_graph_wait_find(struct sf_graph_wait *w, sf_str tenant,
-                                            const struct sf_graph_half *half, uint32_t slot);
+                                            const struct sf_graph_half *half,
+                                            struct sf_graph_slots slots);
 /* Copies `half`. False when there is no space. */
 bool sf_graph_wait_add(struct sf_graph_wait *w, sf_str tenant, const struct sf_graph_half *half,
-                       int64_t now_ns);
+                       struct sf_graph_slots slots, int64_t now_ns);
 struct sf_graph_waiting *sf_graph_wait_oldest(struct sf_graph_wait *w); /* NULL: none waits */
 void sf_graph_wait_drop(struct sf_graph_wait *w, struct sf_graph_waiting *x);

@@ -13,7 +13,11 @@
 #include "meter/graph_wait.h"
 #include "os/thread.h"
 
-enum { N_BOUNDS = SF_GRAPH_BUCKETS - 1, MAX_LABELS = 4 + 2 * SF_DIMENSIONS };
+enum {
+    N_BOUNDS = SF_GRAPH_BUCKETS - 1,
+    MAX_LABELS = 4 + 2 * SF_DIMENSIONS,
+    STEP = 32, /* halves that are prefetched together */
+};
 
 static const double bounds[N_BOUNDS] = {0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8};
 
@@ -108,15 +112,22 @@ static void count_request(struct sf_service_graph *g, const struct sf_graph_edge
                                   now_ns);
 }
 
-/* Counts a request with one half, whose other side is only known by name. */
-static void count_alone(struct sf_service_graph *g, sf_str tenant, const struct sf_graph_half *half,
-                        uint8_t type, int64_t now_ns)
+/* The edge of a request with one half, whose other side is only known by name. */
+static struct sf_graph_edge edge_alone(sf_str tenant, const struct sf_graph_half *half,
+                                       uint8_t type)
 {
     struct sf_graph_edge edge = {.tenant = tenant, .type = type};
     edge.client = half->is_caller ? half->node : half->peer;
     edge.server = half->is_caller ? half->peer : half->node;
     edge.client_hash = half->is_caller ? half->node_hash : half->peer_hash;
     edge.server_hash = half->is_caller ? half->peer_hash : half->node_hash;
+    return edge;
+}
+
+static void count_alone(struct sf_service_graph *g, sf_str tenant, const struct sf_graph_half *half,
+                        uint8_t type, int64_t now_ns)
+{
+    struct sf_graph_edge edge = edge_alone(tenant, half, type);
     count_request(g, &edge, half->is_caller ? half : NULL, half->is_caller ? NULL : half, now_ns);
 }
 
@@ -163,13 +174,13 @@ static void give_up(struct sf_service_graph *g, int64_t now_ns)
 }
 
 static void take_half(struct sf_service_graph *g, sf_str tenant, const struct sf_graph_half *half,
-                      uint32_t slot, int64_t now_ns)
+                      struct sf_graph_slots slots, int64_t now_ns)
 {
     if (half->is_alone) {
         count_alone(g, tenant, half, half->type, now_ns);
         return;
     }
-    struct sf_graph_waiting *other = sf_graph_wait_find(&g->wait, tenant, half, slot);
+    struct sf_graph_waiting *other = sf_graph_wait_find(&g->wait, tenant, half, slots);
     if (other) {
         count_pair(g, tenant, half, &other->half, now_ns);
         sf_graph_wait_drop(&g->wait, other);
@@ -177,7 +188,7 @@ static void take_half(struct sf_service_graph *g, sf_str tenant, const struct sf
     }
     /* When full, the oldest is evicted: the second half of a request usually arrives soon, so those
      * that have waited longest are least likely to be matched. */
-    while (!sf_graph_wait_add(&g->wait, tenant, half, now_ns)) {
+    while (!sf_graph_wait_add(&g->wait, tenant, half, slots, now_ns)) {
         struct sf_graph_waiting *oldest = sf_graph_wait_oldest(&g->wait);
         g->counts.n_no_room++;
         if (!oldest)
@@ -186,22 +197,40 @@ static void take_half(struct sf_service_graph *g, sf_str tenant, const struct sf
     }
 }
 
-/* Waiting halves are scattered in memory: all of them are prefetched before the search. */
+/* Waiting halves and edges are scattered in memory: those of a few halves are prefetched before the
+ * search. */
+static void take_halves(struct sf_service_graph *g, sf_str tenant, const struct sf_graph_half *list,
+                        uint32_t n, int64_t now_ns)
+{
+    struct sf_graph_slots slots[STEP] = {0};
+    uint64_t edges[STEP] = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        if (list[i].is_alone) {
+            struct sf_graph_edge edge = edge_alone(tenant, &list[i], list[i].type);
+            edges[i] = sf_graph_series_prefetch(&g->table, &edge);
+        } else {
+            slots[i] = sf_graph_wait_slots(&g->wait, tenant, &list[i]);
+            sf_graph_wait_prefetch(&g->wait, slots[i]);
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (list[i].is_alone)
+            sf_graph_series_prefetch_entry(&g->table, edges[i]);
+        else
+            sf_graph_wait_prefetch_entries(&g->wait, slots[i]);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (g->wait.n == g->wait.n_cap)
+            sf_graph_wait_prefetch_oldest(&g->wait);
+        take_half(g, tenant, &list[i], slots[i], now_ns);
+    }
+}
+
 static void take_chunk(struct sf_service_graph *g, sf_str tenant, const struct sf_graph_chunk *c,
                        int64_t now_ns)
 {
-    uint32_t slots[SF_GRAPH_CHUNK];
-    for (uint32_t i = 0; i < c->n; i++) {
-        slots[i] = sf_graph_wait_slot(&g->wait, tenant, &c->list[i]);
-        __builtin_prefetch(&g->wait.slots[slots[i]]);
-    }
-    for (uint32_t i = 0; i < c->n; i++) {
-        uint32_t at = g->wait.slots[slots[i]];
-        if (at)
-            __builtin_prefetch(&g->wait.list[at - 1]);
-    }
-    for (uint32_t i = 0; i < c->n; i++)
-        take_half(g, tenant, &c->list[i], slots[i], now_ns);
+    for (uint32_t at = 0; at < c->n; at += STEP)
+        take_halves(g, tenant, c->list + at, c->n - at < STEP ? c->n - at : STEP, now_ns);
 }
 
 void sf_service_graph_add(struct sf_service_graph *g, sf_str tenant,

@@ -20,7 +20,11 @@
 #include "meter/target_info.h"
 #include "os/thread.h"
 
-enum { N_BOUNDS = SF_SPAN_METRIC_BUCKETS - 1, MAX_LABEL_LEN = 2048 };
+enum {
+    N_BOUNDS = SF_SPAN_METRIC_BUCKETS - 1,
+    MAX_LABEL_LEN = 2048,
+    STEP = 16, /* rows of a tally that are prefetched together */
+};
 
 static const double bounds[N_BOUNDS] = {0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128,
                                         0.256, 0.512, 1.024, 2.048, 4.096, 8.192, 16.384};
@@ -366,9 +370,8 @@ static struct series *span_metrics_add_series(struct sf_span_metrics *m, sf_str 
 }
 
 static struct series *span_metrics_find_series(struct sf_span_metrics *m, sf_str tenant,
-                                               const struct sf_span_tally_row *row)
+                                               const struct sf_span_tally_row *row, uint64_t hash)
 {
-    uint64_t hash = sf_key_mix(row->hash, sf_key_str(tenant));
     struct sf_table_lookup lookup = sf_table_lookup(&m->at, hash);
     uint32_t at;
     while (sf_table_next(&lookup, &at)) {
@@ -381,27 +384,67 @@ static struct series *span_metrics_find_series(struct sf_span_metrics *m, sf_str
     return span_metrics_add_series(m, tenant, hash, row);
 }
 
+/* The series are larger than the cache: what the next rows change is prefetched in steps, each of
+ * which needs the memory that the one before prefetched. */
+static void span_metrics_prefetch(const struct sf_span_metrics *m,
+                                  const struct sf_span_tally *tally, uint32_t first, uint32_t n,
+                                  uint64_t tenant_hash, uint64_t *out_hashes)
+{
+    const struct series *found[STEP];
+    for (uint32_t i = 0; i < n; i++) {
+        out_hashes[i] = sf_key_mix(tally->rows[first + i].hash, tenant_hash);
+        sf_table_prefetch(&m->at, out_hashes[i]);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t place;
+        found[i] = sf_table_peek(&m->at, out_hashes[i], &place) ? &m->list[place] : NULL;
+        if (!found[i])
+            continue;
+        __builtin_prefetch(found[i], 1);
+        __builtin_prefetch(&found[i]->n_calls, 1);
+        for (uint32_t at = tally->rows[first + i].first_bucket; at;
+             at = tally->buckets[at - 1].next) {
+            __builtin_prefetch(&found[i]->buckets[tally->buckets[at - 1].bucket], 1);
+            __builtin_prefetch(&found[i]->exemplars[tally->buckets[at - 1].bucket], 1);
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (found[i])
+            __builtin_prefetch(found[i]->text);
+    }
+}
+
+static void span_metrics_add_row(struct sf_span_metrics *m, sf_str tenant,
+                                 const struct sf_span_tally *tally,
+                                 const struct sf_span_tally_row *row, uint64_t hash, int64_t now_ns)
+{
+    struct series *s = span_metrics_find_series(m, tenant, row, hash);
+    if (!s) {
+        m->n_overflow += row->n_calls;
+        return;
+    }
+    s->seen_ns = now_ns;
+    s->n_calls += row->n_calls;
+    s->size_len += row->size_len;
+    s->duration_ns += row->duration_ns;
+    for (uint32_t at = row->first_bucket; at; at = tally->buckets[at - 1].next) {
+        const struct sf_span_tally_bucket *b = &tally->buckets[at - 1];
+        s->buckets[b->bucket] += b->n_spans;
+        s->exemplars[b->bucket] = b->exemplar;
+    }
+}
+
 void sf_span_metrics_add(struct sf_span_metrics *m, sf_str tenant,
                          const struct sf_span_tally *tally, int64_t now_ns)
 {
+    uint64_t hashes[STEP], tenant_hash = sf_key_str(tenant);
     sf_mutex_lock(&m->mutex);
     m->n_outside_slack += tally->n_outside_slack;
-    for (uint32_t i = 0; i < tally->n_rows; i++) {
-        const struct sf_span_tally_row *row = &tally->rows[i];
-        struct series *s = span_metrics_find_series(m, tenant, row);
-        if (!s) {
-            m->n_overflow += row->n_calls;
-            continue;
-        }
-        s->seen_ns = now_ns;
-        s->n_calls += row->n_calls;
-        s->size_len += row->size_len;
-        s->duration_ns += row->duration_ns;
-        for (uint32_t at = row->first_bucket; at; at = tally->buckets[at - 1].next) {
-            const struct sf_span_tally_bucket *b = &tally->buckets[at - 1];
-            s->buckets[b->bucket] += b->n_spans;
-            s->exemplars[b->bucket] = b->exemplar;
-        }
+    for (uint32_t first = 0; first < tally->n_rows; first += STEP) {
+        uint32_t n = tally->n_rows - first < STEP ? tally->n_rows - first : STEP;
+        span_metrics_prefetch(m, tally, first, n, tenant_hash, hashes);
+        for (uint32_t i = 0; i < n; i++)
+            span_metrics_add_row(m, tenant, tally, &tally->rows[first + i], hashes[i], now_ns);
     }
     sf_mutex_unlock(&m->mutex);
 }
