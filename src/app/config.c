@@ -13,6 +13,7 @@
 #include "base/heap.h"
 #include "os/file.h"
 #include "scrape/scrape_job.h"
+#include "store/clickhouse/attr_columns.h"
 #include "store/clickhouse/remote_address.h"
 
 enum { FILE_MAX_LEN = 1 << 20, ARENA_LEN = 16 << 20, MAX_WARNINGS = 64, VARIABLE_LEN = 96 };
@@ -298,6 +299,13 @@ static enum sf_err check_remote(const struct sf_config *c, struct sf_why *why)
             return sf_config_value_fail(c, origin_at(c, rest[i].path), why,
                                         "%s needs store.remote.url", rest[i].path);
     }
+    if (c->store.remote.attributes.n && !c->store.remote.url)
+        return sf_config_value_fail(c, origin_at(c, "store.remote.attributes"), why,
+                                    "store.remote.attributes needs store.remote.url");
+    if (sf_attr_columns_check(c->store.remote.attributes.items, c->store.remote.attributes.n,
+                              &inner))
+        return sf_config_value_fail(c, origin_at(c, "store.remote.attributes"), why,
+                                    "store.remote.attributes: %s", inner.text);
     if (c->store.remote.password_file && !c->store.remote.user)
         return sf_config_value_fail(c, origin_at(c, "store.remote.password_file"), why,
                                     "store.remote.password_file needs store.remote.user");

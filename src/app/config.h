@@ -88,6 +88,7 @@ struct sf_config {
             int64_t interval_ns, timeout_ns;
             uint32_t ack; /* enum sf_remote_ack */
             uint64_t spool_len;
+            struct sf_config_list attributes;
         } remote;
     } store;
     struct {

@@ -194,6 +194,9 @@ const struct sf_config_key sf_config_keys[] = {
      256 * GIB,
      "maximum size of the log waiting for ClickHouse; from 81 % on, load is shed "
      "(docs/overload.md); when it is full, all writes are refused"},
+    {"store.remote.attributes", SF_CONFIG_LIST, AT(store.remote.attributes), "", NULL, 0, 0,
+     "span attributes with columns of their own in ClickHouse, at most 16: conditions on them read "
+     "less (docs/fleet.md)"},
 
     {"log.level", SF_CONFIG_CHOICE, AT(log.level), "info", "error|warn|info|debug", 0, 0,
      "minimum level of log messages"},

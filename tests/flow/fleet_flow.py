@@ -196,7 +196,8 @@ def test_answers_are_those_of_one_server_whoever_is_asked():
     questions = (story.span_questions() + story.operation_questions() + story.tag_questions() + story.querier_questions()
                  + story.profile_questions())
     with clickhouse_bed.Bed(2) as bed, Server() as alone, Server(config(bed.url(), timeout="60s")) as one, \
-            Server(config(bed.url(), timeout="60s")) as other, Server(config(bed.url(), timeout="60s")) as reader:
+            Server(config(bed.url(), timeout="60s")) as other, Server(config(
+                bed.url(), timeout="60s", attributes="[http.response.status_code, user.id, is_cached, ratio]")) as reader:
         story.send(alone)
         story.send(one, slice(0, None, 2))
         story.send(other, slice(1, None, 2))
@@ -611,6 +612,10 @@ def test_bad_configuration_is_refused_before_anything_starts():
     refused("store: {remote: {url: 'clickhouse://u:p@h:8123/x'}}", "must not hold a user or password")
     refused("store: {remote: {url: 'clickhouse://h:1,h:1/x'}}", "twice")
     refused("store: {remote: {user: x}}", "needs store.remote.url")
+    refused("store: {remote: {attributes: [x]}}", "needs store.remote.url")
+    for names, words in (("a b", "must have 1 to 100 letters"), ("x, x", "listed twice"),
+                         (", ".join(f"n{i}" for i in range(17)), "more than 16")):
+        refused(f"store: {{remote: {{url: 'clickhouse://h:1/x', attributes: [{names}]}}}}", words)
     refused("store: {remote: {url: 'clickhouse://h:1/x', user: x, password_file: /nowhere}}", "password_file")
 
 

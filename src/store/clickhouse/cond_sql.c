@@ -5,6 +5,7 @@
 
 #include "base/time_unit.h"
 #include "model/span.h"
+#include "store/clickhouse/attr_columns.h"
 
 /* A span is in the bucket of its start. Spans that began longer than this before the range are not
  * found. */
@@ -161,9 +162,47 @@ static void put_number_cond(struct writing *w, const struct sf_cond *c)
     sf_buf_print(w->sql, ")");
 }
 
+/* The same for an attribute with columns of its own (attr_columns.h). The index is used, and the
+ * arrays are not read. */
+static void put_own_columns(struct writing *w, const struct sf_cond *c)
+{
+    struct sf_buf *sql = w->sql;
+    bool is_text = c->op == SF_OP_EQ && are_strings(c),
+         is_number = sign_of(c->op) && c->n_vals == 1 && cond_sql_is_number(c->vals[0]);
+    sf_buf_print(sql, "(");
+    if (is_text) {
+        sf_buf_print(sql, "indexHint(hasAny(arrayConcat(sv, xk), [");
+        put_list(w, c, ",");
+        sf_remote_source_quote(sql, c->key);
+        sf_buf_print(sql, "])) AND (");
+        sf_attr_columns_put(sql, 's', c->key);
+        sf_buf_print(sql, " IN (");
+        put_list(w, c, ") AND ");
+    } else if (is_number) {
+        sf_attr_columns_put(sql, 'i', c->key);
+        sf_buf_print(sql, " %s ", sign_of(c->op));
+        cond_sql_put_number(sql, c->vals[0]);
+        sf_buf_print(sql, " AND ");
+    }
+    sf_attr_columns_put(sql, 't', c->key);
+    if (is_text || is_number) {
+        sf_buf_print(sql, " = %d OR ", is_text ? SF_ATTR_COLUMNS_TEXT : SF_ATTR_COLUMNS_INT);
+        sf_attr_columns_put(sql, 't', c->key);
+        if (is_number && c->op != SF_OP_EQ)
+            sf_buf_print(sql, " IN (%d, %d)", SF_ATTR_COLUMNS_OTHER, SF_ATTR_COLUMNS_TEXT);
+        else
+            sf_buf_print(sql, " = %d", SF_ATTR_COLUMNS_OTHER);
+    } else {
+        sf_buf_print(sql, " != 0");
+    }
+    sf_buf_print(sql, is_text ? "))" : ")");
+}
+
 static void put_span_attr(struct writing *w, const struct sf_cond *c)
 {
-    if (c->op == SF_OP_EQ && are_strings(c)) {
+    if (sf_attr_columns_has(w->r->attributes, w->r->n_shards, c->key)) {
+        put_own_columns(w, c);
+    } else if (c->op == SF_OP_EQ && are_strings(c)) {
         put_equal_text(w, c);
     } else if (sign_of(c->op) && c->n_vals == 1 && cond_sql_is_number(c->vals[0])) {
         put_number_cond(w, c);

@@ -19,6 +19,7 @@
 #include "os/clock.h"
 #include "store/clickhouse/acks.h"
 #include "store/clickhouse/answer_memo.h"
+#include "store/clickhouse/attr_columns.h"
 #include "store/clickhouse/batch_check.h"
 #include "store/clickhouse/lease.h"
 #include "store/clickhouse/operation_union.h"
@@ -54,6 +55,7 @@ struct sf_remote {
                               nothing due */
     struct sf_acks acks;
     struct sf_answer_memo memo;
+    struct sf_attr_columns attributes;
     struct sf_shard_absence absence;
     struct sf_shard_lines *lines; /* of readers */
     atomic_uint_fast64_t n_rounds;
@@ -208,6 +210,7 @@ static struct sf_remote_source remote_source_of(struct sf_store *s)
                                      .open = open_to_read,
                                      .arg = r,
                                      .memo = &r->memo,
+                                     .attributes = &r->attributes,
                                      .absence = &r->absence,
                                      .lines = r->lines,
                                      .n_rounds = &r->n_rounds};
@@ -673,6 +676,7 @@ static enum sf_err remote_start(struct sf_remote *r, const struct sf_local_confi
                                   .confirmed_arg = r,
                                   .timeout_ns = r->config.timeout_ns,
                                   .spool_len = r->config.spool_len,
+                                  .attributes = &r->attributes,
                                   .is_undecided = local->retention.keep.is_on,
                                   .replay = local->replay,
                                   .replay_arg = local->replay_arg,
@@ -768,6 +772,8 @@ enum sf_err sf_remote_open(const struct sf_local_config *local,
     }
     if (!err) {
         r->config = *config;
+        r->attributes.names = config->attributes;
+        r->attributes.n = config->n_attributes;
         followed.is_followed = true;
         followed.followed_lsn = state.shipped_lsn;
         err = sf_local_open_store(&followed, &store, why);

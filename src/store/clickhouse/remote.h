@@ -10,6 +10,8 @@ struct sf_remote_config {
     int64_t interval_ns, timeout_ns;
     bool is_ack_remote; /* a batch is acknowledged only when every shard has it */
     uint64_t spool_len;
+    const char *const *attributes; /* attr_columns.h; borrowed until close */
+    uint32_t n_attributes;
 };
 
 /* Opens the local store and starts the shipper. ClickHouse may be unreachable: data waits. Errors

@@ -9,6 +9,7 @@
 #include "store/store.h"
 
 struct sf_answer_memo;
+struct sf_attr_columns;
 struct sf_shard;
 struct sf_shard_absence;
 struct sf_shard_lines;
@@ -26,6 +27,7 @@ struct sf_remote_source {
     void *arg;
     /* Of the store, shared by all its requests: */
     struct sf_answer_memo *memo;
+    const struct sf_attr_columns *attributes;
     struct sf_shard_absence *absence;
     struct sf_shard_lines *lines;
     atomic_uint_fast64_t *n_rounds; /* rounds of queries so far */

@@ -20,6 +20,7 @@
 #include "os/thread.h"
 #include "store/clickhouse/first_row.h"
 #include "store/clickhouse/pin_book.h"
+#include "store/clickhouse/refused_rows.h"
 #include "store/clickhouse/remote_erase.h"
 #include "store/clickhouse/remote_outbox.h"
 #include "store/clickhouse/remote_source.h"
@@ -30,7 +31,6 @@
 #include "wal/wal_follow.h"
 #include "wire/deflate.h"
 
-#define REFUSED_FOLDER "ship.refused"
 #define CONNECT_NS     (5 * SF_NS_PER_S)
 #define LAST_TRY_NS    (5 * SF_NS_PER_S) /* for the remaining data when the server stops */
 #define FAILING_NS     (10 * SF_NS_PER_S)
@@ -65,8 +65,9 @@ struct sf_shipper {
     struct sf_ship_state state; /* as on disk, or newer */
     bool is_state_old;          /* the file is older than `state` */
     bool is_resumed;            /* the batch was begun before the last restart */
+    bool has_told_columns;      /* that they could not be added */
     bool is_single; /* the next batch takes only one record: the last batch was too large */
-    uint64_t refused_len;
+    struct sf_refused_rows refused;
     int64_t first_recv_ns; /* of the batch */
     uint64_t last_lsn;
     uint64_t flushed_lsn; /* end of the last flush: no batch spans it */
@@ -233,13 +234,20 @@ static void skip_record(struct sf_shipper *s, uint64_t lsn, const struct sf_why 
 static enum sf_err make_ready(struct sf_shipper *s, struct target *t, struct sf_why *why)
 {
     char version[SF_SHARD_VERSION_CAP];
-    enum sf_err err;
-    if (t->is_ready)
-        return SF_OK;
-    err = sf_shard_probe(t->shard, version, why);
-    if (!err)
+    struct sf_why own = {0};
+    enum sf_err err = SF_OK;
+    if (!t->is_ready)
+        err = sf_shard_probe(t->shard, version, why);
+    if (!err && !t->is_ready)
         err = sf_schema_migrate(t->shard, s->config.address->database, why);
     t->is_ready = !err;
+    if (!err &&
+        sf_attr_columns_add(s->config.attributes, t->shard, s->config.address->database,
+                            (uint32_t)(t - s->targets), &own) &&
+        !s->has_told_columns) {
+        s->has_told_columns = true; /* searches work without them */
+        shipper_notice(s, "ship: store.remote.attributes: %.200s", own.text);
+    }
     return err;
 }
 
@@ -310,21 +318,13 @@ static enum sf_err shipper_set_aside(struct sf_shipper *s, uint32_t shard, enum 
                                      const struct sf_why *refused, struct sf_why *why)
 {
     struct sf_outbox_part *p = sf_remote_outbox_part(&s->outbox, shard, table);
-    char name[80];
+    char name[SF_REFUSED_ROWS_NAME];
     enum sf_err err;
-    if (s->refused_len + s->frame.len > SF_LIMIT_SHIP_SET_ASIDE_LEN)
-        return sf_fail(why, SF_ERR_FULL,
-                       "ClickHouse refuses rows, and " REFUSED_FOLDER
-                       " holds %u MiB of such: %.100s",
-                       SF_LIMIT_SHIP_SET_ASIDE_LEN >> 20, refused->text);
-    snprintf(name, sizeof(name), REFUSED_FOLDER "/%016" PRIx64 ".%s.%u.zst", s->outbox.batch,
-             sf_schema_table_name(table), shard + 1);
-    err = sf_dir_make(s->config.dir, REFUSED_FOLDER, why);
-    if (!err)
-        err = sf_dir_replace(s->config.dir, name, sf_buf_bytes(&s->frame), why);
+    snprintf(name, sizeof(name), SF_REFUSED_ROWS_FOLDER "/%016" PRIx64 ".%s.%u.zst",
+             s->outbox.batch, sf_schema_table_name(table), shard + 1);
+    err = sf_refused_rows_write(&s->refused, name, sf_buf_bytes(&s->frame), refused, why);
     if (err)
         return err;
-    s->refused_len += s->frame.len;
     shipper_notice(s, "ship: %" PRIu64 " rows of %s are refused and set aside as %s: %.110s", p->n,
                    sf_schema_table_name(table), name, refused->text);
     sf_mutex_lock(&s->lock);
@@ -640,18 +640,6 @@ static enum sf_err shipper_open_shards(struct sf_shipper *s, struct sf_why *why)
     return err;
 }
 
-static bool add_refused(void *arg, const char *entry, bool is_dir)
-{
-    struct sf_shipper *s = arg;
-    char name[300];
-    uint64_t len;
-    int64_t ns;
-    snprintf(name, sizeof(name), REFUSED_FOLDER "/%.200s", entry);
-    if (!is_dir && !sf_dir_stat(s->config.dir, name, &len, &ns, NULL))
-        s->refused_len += len;
-    return true;
-}
-
 static void free_shipper(struct sf_shipper *s)
 {
     for (uint32_t i = 0; s->targets && i < s->config.address->n_shards; i++)
@@ -713,7 +701,7 @@ enum sf_err sf_shipper_start(const struct sf_shipper_config *config, struct sf_s
         err = sf_remote_outbox_init(&s->outbox, config->address->n_shards, why);
     if (!err)
         err = shipper_write_state(s, why);
-    (void)sf_dir_list(config->dir, REFUSED_FOLDER, add_refused, s, NULL);
+    s->refused = sf_refused_rows_open(config->dir);
     if (!err)
         err = sf_thread_start(&s->thread, "ship", 5, ship_loop, s, why);
     if (err) {

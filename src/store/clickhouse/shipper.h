@@ -9,6 +9,7 @@
 #pragma once
 #include "model/answer/remote_state.h"
 #include "os/dir.h"
+#include "store/clickhouse/attr_columns.h"
 #include "store/clickhouse/remote_address.h"
 #include "store/clickhouse/ship_state.h"
 #include "store/local/local_config.h"
@@ -22,7 +23,8 @@ struct sf_shipper_config {
     const char *user, *password, *ca_file; /* NULL: none */
     int64_t interval_ns, timeout_ns;
     uint64_t spool_len; /* largest amount of data that may wait */
-    bool is_undecided;  /* store samples as undecided until their hour was judged */
+    struct sf_attr_columns *attributes;
+    bool is_undecided; /* store samples as undecided until their hour was judged */
     sf_replay_fn replay;
     void *replay_arg;
     void (*notice)(void *arg, const char *sentence);
