@@ -1,3 +1,9 @@
+/* cond_sql.c - conditions of a span query as SQL.
+ *
+ * The SQL selects all spans that match, and may select more: the node evaluates the query again. A
+ * condition that SQL cannot express is left out, or all are when one is enough to match. Conditions
+ * on attributes search the arrays of a span's attributes, or the columns of the attribute
+ * (attr_columns.h); those on resources select ids of the table `resources` first. */
 #include "store/clickhouse/cond_sql.h"
 
 #include <inttypes.h>
