@@ -28,13 +28,49 @@ longTest("both themes are readable", async () => {
   await done(page);
 });
 
-test("an empty store says how to send data, with this address", async () => {
+/** When the first span of a store began: its samples are sent later and have times within it. */
+const firstMs = Date.now() - 60e3;
+
+/** What a program sends to an empty store: one span, then its samples. */
+async function sendFirst(base, what) {
+  const [traceId, spanId, startMs] = ["f1".repeat(16), "f2".repeat(8), firstMs];
+  const nano = (ms) => `${String(ms)}000000`;
+  const resource = { attributes: [{ key: "service.name", value: { stringValue: "first" } }] };
+  const span = { traceId, spanId, name: "GET /first", kind: 2, startTimeUnixNano: nano(startMs), endTimeUnixNano: nano(startMs + 100) };
+  const times = Array.from({ length: 8 }, (_, i) => nano(startMs + 10 + i * 10));
+  const type = { typeStrindex: 1, unitStrindex: 2 };
+  const profile = (of, links) => ({
+    resourceProfiles: [{ resource, scopeProfiles: [{ profiles: [{ sampleType: type, periodType: type, period: 10e6, timeUnixNano: of[0], durationNano: "100000000", samples: [{ stackIndex: 1, ...links, values: of.map(() => 10e6), timestampsUnixNano: of }] }] }] }],
+    dictionary: { mappingTable: [{}], stringTable: ["", "cpu", "nanoseconds", "main"], functionTable: [{}, { nameStrindex: 3 }], locationTable: [{}, { lines: [{ functionIndex: 1, line: 1 }] }], stackTable: [{}, { locationIndices: [1] }], linkTable: [{}, { traceId, spanId }], attributeTable: [{}] },
+  });
+  // Samples of an hour before belong to no span.
+  const bodies = { span: ["/v1/traces", { resourceSpans: [{ resource, scopeSpans: [{ spans: [span] }] }] }], profile: ["/v1development/profiles", profile([nano(startMs - 3600e3)], {})], linked: ["/v1development/profiles", profile(times, { linkIndex: 1 })] };
+  const [path, body] = bodies[what];
+  const answer = await fetch(base + path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  assert.equal(answer.status, 200, await answer.text());
+}
+
+test("an empty store says how to send data, with this address, and ticks what has arrived", async () => {
   const page = await open("/", { base: story.empty });
   await page.getByRole("heading", { name: "Nothing here yet" }).waitFor();
   await page.getByRole("tab", { name: "Python" }).click();
   assert.ok((await page.locator("pre").innerText()).includes(story.empty));
+  const steps = page.getByRole("list", { name: "First steps" });
+  assert.equal(await steps.getByText(/^Waiting for /).count(), 3);
   await isAccessible(page);
-  await done(page, "first-use");
+  await shoot(page, "first-use");
+  await sendFirst(story.empty, "profile");
+  await steps.getByText("Profiles arrive: CPU (time).").waitFor();
+  await page.getByRole("link", { name: "Open the profiles" }).waitFor();
+  assert.equal(await steps.getByText(/^Waiting for /).count(), 2);
+  await sendFirst(story.empty, "span");
+  await steps.getByText("Spans arrive from first.").waitFor();
+  assert.equal(await steps.getByText(/^Waiting for samples/).count(), 1, "samples of another time belong to no span");
+  await sendFirst(story.empty, "linked");
+  await steps.getByText("Spans of first have samples.").waitFor();
+  await shoot(page, "first-use-done");
+  await page.getByRole("button", { name: "Open the services" }).waitFor();
+  await done(page);
 });
 
 longTest("an empty store loads a demo by a button, which has causes to find", async () => {
@@ -49,6 +85,17 @@ longTest("an empty store loads a demo by a button, which has causes to find", as
   await page.getByRole("link", { name: "Services", exact: true }).click();
   await page.getByRole("article").first().waitFor();
   await done(page, "loaded-demo");
+});
+
+longTest("what a service misses is marked when it arrives", async () => {
+  await sendFirst(story.blank, "span");
+  const page = await open("/?view=coverage&service=first", { base: story.blank });
+  await page.locator(".missing").first().waitFor();
+  assert.equal(await page.getByText("Arriving").count(), 0);
+  await sendFirst(story.blank, "linked");
+  await page.locator(".missing").filter({ hasText: "Arriving" }).first().waitFor();
+  await isAccessible(page);
+  await done(page, "arriving");
 });
 
 test("a server that asks for a token gets one, only then is there data, and the scope that a button needs is said", async () => {
@@ -92,7 +139,7 @@ test("busy, broken and silent servers are said as such, and can be asked again",
 
 test("a server that stops and comes back is said to, and asked again", async () => {
   const page = await open("/", { base: story.empty });
-  await page.getByRole("heading", { name: "Nothing here yet" }).waitFor();
+  await page.getByRole("row", { name: /^first / }).or(page.getByRole("heading", { name: "Nothing here yet" })).waitFor();
   process.kill(story.emptyPid, "SIGSTOP");
   try {
     const slow = page.getByText("Still working…").first();
@@ -127,11 +174,9 @@ longTest("every view says what failed and keeps what was there", async () => {
 });
 
 test("a part that fails is said to fail, and the rest is there", async () => {
-  const page = await open("/");
-  await page.getByRole("row", { name: /order-service/ }).waitFor();
+  const page = await open("/?view=coverage");
   await page.route("**/api/v1/findings?*", (r) => r.fulfill({ status: 504, body: "the query took too long" }));
   await page.route("**/api/dependencies?*", (r) => r.fulfill({ status: 503, body: "starting" }));
-  await page.getByRole("link", { name: "Coverage" }).click();
   await page.getByRole("link", { name: "Services", exact: true }).click();
   await page.getByRole("row", { name: /order-service.*failed: the query took too long/ }).waitFor();
   await page.getByText("The map failed: starting").waitFor();

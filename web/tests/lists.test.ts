@@ -51,6 +51,7 @@ const LISTS: Readonly<Record<string, readonly (readonly [string, string])[]>> = 
   "views/compare.tsx": [["parts", "Smaller parts together"], ["steps", "Smaller parts together"]],
   "views/compare_time.tsx": [["part.functions", "{more} more in this part"]],
   "views/coverage.tsx": [["d.services", "{shown} of {d.services.length} services"]],
+  "views/first_use.tsx": [["names", "and ${String(more)} more"]],
   "views/findings.tsx": [["open", "{shown} of {open.length} findings"], ["r.services", "and ${count(r.services.length - NAMED)} more"]],
   "views/overview.tsx": [["some.includes(f))]", "{first.length} of {told.length} findings"]],
   "trace/trace_time.ts": [["b.durationNs - a.durationNs)", "all.length - chosen.length"]],

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { get } from "../api/client";
 import type { Coverage, Services } from "../api/types";
 import { useAsk } from "../api/use_ask";
+import { useLive } from "../api/use_live";
 import { said, visible } from "../format/safe_text";
 import { count, countOf, duration, percent } from "../format/units";
 import { CopyButton } from "../parts/copy_button";
@@ -13,7 +14,7 @@ import { Name } from "../parts/name";
 import { ServiceMark } from "../parts/service_mark";
 import { AskedFrame } from "../parts/states";
 import { useHead } from "../state/head";
-import { asked, type Range } from "../state/range";
+import { asked, DEFAULT_UNTIL, type Range } from "../state/range";
 import { useUrl } from "../state/use_url";
 import { typeWords } from "../trace/span_profile";
 
@@ -29,9 +30,22 @@ function Share(props: { words: string; share: number | undefined; hint: string }
   );
 }
 
+const LIVE_MS = 5000;
+
 function OfService(props: { service: string; range: Range }) {
   const q = { service: props.service, ...asked(props.range) };
   const answer = useAsk<Coverage>(JSON.stringify(q), (s) => get("/api/v1/coverage", q, s));
+  // Whoever follows the instructions sees here that the data arrives. A range that ends earlier does not change any more.
+  const url = useUrl();
+  const missed = answer.data?.missing.map((m) => m.kind) ?? [];
+  const isOpen = missed.length > 0 && (url["until"] ?? DEFAULT_UNTIL) === DEFAULT_UNTIL;
+  const live = useLive<Coverage>(
+    isOpen ? `live ${JSON.stringify(q)}` : "",
+    LIVE_MS,
+    async (s) => (await get<Coverage>("/api/v1/coverage", { ...q, until: String(Date.now()) }, s)).data,
+    (c) => c.missing.length === 0,
+  );
+  const hasArrived = (kind: string) => live?.missing.every((m) => m.kind !== kind) === true;
   return (
     <article class="card pad">
       <h2 class="row">
@@ -45,7 +59,7 @@ function OfService(props: { service: string; range: Range }) {
             {c.missing.map((m) => (
               <div key={m.kind} class="missing">
                 <p>
-                  <b>{said(m.sentence)}</b>
+                  {hasArrived(m.kind) && <span class="chip good" role="status">Arriving</span>} <b>{said(m.sentence)}</b>
                 </p>
                 {m.kind === "low_rate" ? (
                   <ViewLink to={{ view: "compare", q: `{ resource.service.name = ${JSON.stringify(props.service)} }`, split: "all" }} class="btn s">
