@@ -5,11 +5,14 @@ import { nearest, runs } from "../src/charts/line_chart";
 import type { Deploy } from "../src/overview/use_deploys";
 import { treeOf } from "../src/flame/tree";
 import { signed } from "../src/format/units";
+import { costOf } from "../src/overview/answer_cards";
+import { inOrder } from "../src/parts/sort_table";
 import { sourceFunctions } from "../src/trace/span_source";
 import { seriesOf, stripOf, windowValues } from "../src/views/alert_lines";
 import { demoData, demoProfiles, demoTraces } from "../src/views/demo_data";
-import { pointsOf, shareChange } from "../src/views/deploy_figures";
+import { between, pointsOf } from "../src/views/deploy_figures";
 import { joins } from "../src/views/deploy_timeline";
+import { cpuChange, shareChange } from "../src/views/use_deploy_changes";
 import { profile } from "./make";
 
 const series = (key: string, value: string, samples: [number, number][]) => ({ labels: [{ key, value: { stringValue: value } }], samples: samples.map(([at, v]) => ({ timestampMs: String(at), value: v })) });
@@ -80,4 +83,34 @@ test("a change of the share of errors has its sign, at both ends of its interval
   assert.deepEqual(change(10, 40), ["+30 points", "+18 points", "+41 points"]);
   assert.deepEqual(change(4, 2), ["−2.0 points", "−8.0 points", "+3.6 points"]);
   assert.equal(shareChange({ all: 0, failed: 0 }, { all: 9, failed: 1 }), undefined);
+});
+
+test("an interval has its unit once where both ends have it", () => {
+  assert.equal(between("+19 points", "+44 points"), "+19 to +44 points");
+  assert.equal(between("−392 µs", "+1.2 ms"), "−392 µs to +1.2 ms");
+  assert.equal(between("−0.5 ms", "+1.2 ms"), "−0.5 to +1.2 ms");
+});
+
+test("rows without a value are below all others, whichever way a column sorts", () => {
+  const values = [3, undefined, -1, undefined, 7];
+  const sorted = (sign: number) => [...values].sort((a, b) => inOrder(a, b, sign));
+  assert.deepEqual(sorted(-1), [7, 3, -1, undefined, undefined]);
+  assert.deepEqual(sorted(1), [-1, 3, 7, undefined, undefined]);
+});
+
+test("the CPU time of a deploy includes the service's own child spans, and no other service's", () => {
+  const part = (name: string, ns: number, children: unknown[] = []) => ({ part: name, words: name, ns, low_ns: ns - 1, high_ns: ns + 2, children });
+  const child = (service: string, ns: number) => ({ service, name: "c", parts: [part("run_queue", 50), part("on_cpu", ns)] });
+  const explain = (parts: unknown[]) => ({ explain: { service: "web", duration_ns: 9, low_ns: 1, high_ns: 2, parts }, counts: { left: { all: 1, failed: 0 }, right: { all: 1, failed: 0 } } }) as unknown as Parameters<typeof cpuChange>[0];
+  assert.deepEqual(cpuChange(explain([part("on_cpu", 3), part("child", 90, [child("web", 40), child("db", 700)])])), { delta: 43, low: 41, high: 47 });
+  assert.deepEqual(cpuChange(explain([part("child", 90, [child("web", 40)])])), { delta: 40, low: 39, high: 42 });
+  assert.equal(cpuChange(explain([part("child", 90, [child("db", 700)])])), undefined);
+  assert.equal(cpuChange(undefined), undefined);
+});
+
+test("a finding that few requests bear has their share beside its cost", () => {
+  assert.equal(costOf({ perRequestNs: 1.04e6, requestShare: 0.02, share: 0.19 }), "52 ms in 2 % of requests");
+  assert.equal(costOf({ perRequestNs: 6.5e6, requestShare: 1, share: 0.3 }), "6.5 ms per request");
+  assert.equal(costOf({ perRequestNs: 6.5e6, requestShare: null, share: 0.3 }), "6.5 ms per request");
+  assert.equal(costOf({ perRequestNs: null, requestShare: null, share: 0.3 }), "30 %");
 });

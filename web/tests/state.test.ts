@@ -17,7 +17,7 @@ import { matchersOf, textOf, withMatcher } from "../src/format/labels";
 import { commandOf, pictureOf } from "../src/shell/share_menu";
 import { isAddress } from "../src/state/links";
 import { span } from "./make";
-import { countsOf, shareChange } from "../src/views/deploy_figures";
+import { countsOf, shareChange } from "../src/views/use_deploy_changes";
 
 test("what is written to the address is read back", () => {
   const state = { view: "search", q: '{ a = "x&y" } | ü', fs: "^a+b$", from: "now-1h" };

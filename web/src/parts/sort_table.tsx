@@ -8,11 +8,17 @@ export interface Column<T> {
   readonly title: string;
   readonly hint?: string;
   readonly cell: (row: T) => ComponentChildren;
-  /** What it is sorted by; none: it is not. */
-  readonly by?: (row: T) => number | string;
+  /** What it is sorted by; none: it is not. A row without a value is below all others in both directions. */
+  readonly by?: (row: T) => number | string | undefined;
   readonly isNumber?: boolean;
   /** Takes what the others leave */
   readonly isWide?: boolean;
+}
+
+/** The order of two values; `sign` is -1 for the largest first. */
+export function inOrder(x: number | string | undefined, y: number | string | undefined, sign: number): number {
+  if (x === undefined || y === undefined) return (x === undefined ? 1 : 0) - (y === undefined ? 1 : 0);
+  return x < y ? -sign : x > y ? sign : 0;
 }
 
 /** A table whose columns sort. Numbers begin with the largest. */
@@ -41,11 +47,7 @@ export function SortTable<T>(props: {
     const by = props.columns.find((c) => c.key === sort.key)?.by;
     if (!by) return props.rows;
     const sign = sort.down ? -1 : 1;
-    return [...props.rows].sort((a, b) => {
-      const x = by(a);
-      const y = by(b);
-      return x < y ? -sign : x > y ? sign : 0;
-    });
+    return [...props.rows].sort((a, b) => inOrder(by(a), by(b), sign));
   }, [props.rows, props.columns, sort]);
   const [isWhole, setWhole] = useState(false);
   const max = isWhole ? sorted.length : (props.max ?? 500);
@@ -81,7 +83,7 @@ export function SortTable<T>(props: {
               onClick={props.onRow && ((e) => !(e.target instanceof Element && e.target.closest("a,button,input")) && props.onRow?.(row))}
             >
               {props.columns.map((c) => (
-                <td key={c.key} class={c.isNumber ? "number" : c.isWide ? "wide" : undefined}>
+                <td key={c.key} class={c.isNumber ? "number" : c.isWide ? "wide" : undefined} data-title={c.title}>
                   {c.cell(row)}
                 </td>
               ))}

@@ -1,110 +1,92 @@
-// What a deploy changed per request: duration, CPU time and errors, each with its 95 % interval.
+// The cells of a deploy: what it changed per request, with the 95 % interval drawn and in words.
 
-import type { Explain, MetricAnswer } from "../api/types";
-import { metrics } from "../api/metrics";
-import { useAsk } from "../api/use_ask";
+import { ApiError } from "../api/client";
+import { visible } from "../format/safe_text";
 import { count, duration, percent, signed } from "../format/units";
-import { DEPLOY_ENTRY, type Deploy } from "../overview/use_deploys";
-import type { Range } from "../state/range";
+import { hasSides, type Deploy } from "../overview/use_deploys";
+import { Sentence } from "../why/sentence";
 import { Whisker } from "./compare_time";
+import { cpuChange, durationChange, errorsChange, isExplained, type Change, type DeployChange } from "./use_deploy_changes";
 
-const Z = 1.96;
 /** Changes of times are drawn on one scale in all rows: a share of the time before. */
 const MOST = 0.5;
-
-export interface Change {
-  readonly delta: number;
-  readonly low: number;
-  readonly high: number;
-}
-
-/** Wilson's interval of a share. */
-function wilson(k: number, n: number): [number, number] {
-  const p = k / n;
-  const middle = (p + (Z * Z) / (2 * n)) / (1 + (Z * Z) / n);
-  const half = (Z * Math.sqrt((p * (1 - p)) / n + (Z * Z) / (4 * n * n))) / (1 + (Z * Z) / n);
-  return [Math.max(0, middle - half), Math.min(1, middle + half)];
-}
-
-/** The difference of two shares with Newcombe's interval, which holds for few and for no errors, too. */
-export function shareChange(left: Counts, right: Counts): Change | undefined {
-  if (left.all <= 0 || right.all <= 0) return undefined;
-  const [a, b] = [left.failed / left.all, right.failed / right.all];
-  const [la, ha] = wilson(left.failed, left.all);
-  const [lb, hb] = wilson(right.failed, right.all);
-  return { delta: b - a, low: b - a - Math.hypot(b - lb, ha - a), high: b - a + Math.hypot(hb - b, a - la) };
-}
+/** Errors: a change of 5 percentage points has a visible width. */
+const LEAST_POINTS = 0.05;
 
 /** A difference of shares in percentage points; a minus sign where it is lower. */
 export function pointsOf(n: number): string {
   return `${n < 0 ? "−" : ""}${(Math.abs(n) * 100).toFixed(Math.abs(n) < 0.0995 ? 1 : 0)} points`;
 }
 
-export interface Counts {
-  readonly all: number;
-  readonly failed: number;
+/** "+19 to +44 points": the unit once, where both ends have it. */
+export function between(low: string, high: string): string {
+  const unit = (t: string) => t.slice(t.search(/[^\d.,+−~-]/));
+  return unit(low) === unit(high) ? `${low.replace(unit(low), "")} to ${high}` : `${low} to ${high}`;
 }
 
-/** Requests of a version, and those that failed. */
-export function countsOf(answer: MetricAnswer | undefined, key: string, version: string): Counts {
-  const out = { all: 0, failed: 0 };
-  for (const s of answer?.series ?? []) {
-    const of = (name: string) => s.labels.find((l) => l.key === name)?.value.stringValue;
-    if (of(key) !== version) continue;
-    const n = (s.samples ?? []).reduce((sum, p) => sum + (p.value ?? 0), 0);
-    out.all += n;
-    if (of("status") === "error") out.failed += n;
-  }
-  return out;
+function isSure(c: Change | undefined): boolean {
+  return c !== undefined && (c.low > 0 || c.high < 0);
 }
 
-function Figure(props: { name: string; change: Change | undefined; none: string; words: (n: number) => string; scale: number }) {
+function Figure(props: { change: Change | undefined; none: string; words: (n: number) => string; scale: number; more?: string }) {
   const { change: c } = props;
-  const sure = c && (c.low > 0 || c.high < 0);
+  if (!c) return <span class="f3 sm">{props.none}</span>;
+  const sure = isSure(c);
   return (
-    <>
-      <span class="f3">{props.name}</span>
-      {c ? (
-        <>
-          <b class={sure ? (c.delta > 0 ? "more" : "less") : "f3"}>{sure || Math.abs(c.delta) > 0 ? signed(props.words(c.delta), c.delta) : "±0"}</b>
-          <Whisker f={{ ...c, isSignificant: sure === true }} scale={{ low: -props.scale, high: props.scale }} />
-          <span class="f3 rest">
-            {signed(props.words(c.low), c.low)} to {signed(props.words(c.high), c.high)}
-            {sure ? "" : ", may be chance"}
-          </span>
-        </>
-      ) : (
-        <span class="f3 rest">{props.none}</span>
-      )}
-    </>
+    <span class="dfig">
+      <b class={sure ? (c.delta > 0 ? "more" : "less") : "f3"}>{sure || Math.abs(c.delta) > 0 ? signed(props.words(c.delta), c.delta) : "±0"}</b>
+      <Whisker f={{ ...c, isSignificant: sure }} scale={{ low: -props.scale, high: props.scale }} />
+      <span class="f3">{between(signed(props.words(c.low), c.low), signed(props.words(c.high), c.high))}</span>
+      {!sure && <span class="f3">may be chance</span>}
+      {props.more !== undefined && <span class="f3">{props.more}</span>}
+    </span>
   );
 }
 
-function timeOf(e: { low_ns: number | null; high_ns: number | null }, delta: number): Change | undefined {
-  return e.low_ns === null || e.high_ns === null ? undefined : { delta, low: e.low_ns, high: e.high_ns };
+/** Of a deploy that is not explained, the verdict has the reason. */
+function noneOf(d: Deploy, c: DeployChange | undefined, words: (explain: Exclude<DeployChange["explain"], ApiError>) => string): string {
+  if (!isExplained(d)) return "";
+  if (c === undefined) return "…";
+  return c.explain instanceof ApiError ? "failed" : words(c.explain);
 }
 
-/** A row of three for each deploy whose two versions are known. */
-export function DeployFigures(props: { deploy: Deploy; range: Range; explain: Explain }) {
-  const { deploy: d, explain: e, range } = props;
-  const stepS = Math.max(1, Math.ceil((range.untilMs - range.fromMs) / 60e3));
-  const of = (version: string) => `${d.key} = ${JSON.stringify(version)}`;
-  const q = `{ resource.service.name = ${JSON.stringify(d.service)} && ${DEPLOY_ENTRY} && (${of(d.against)} || ${of(d.version)}) } | count_over_time() by (${d.key}, status)`;
-  const counts = useAsk<MetricAnswer>(`deploy errors ${q} ${String(range.fromMs)} ${String(range.untilMs)}`, (s) => metrics(q, range, stepS, s, "0"));
-  const cpu = e.parts.find((p) => p.part === "on_cpu");
-  const [left, right] = [countsOf(counts.data, d.key, d.against), countsOf(counts.data, d.key, d.version)];
-  const errors = shareChange(left, right);
-  const before = (ns: number | undefined) => MOST * Math.max(1, ns ?? 0);
+function before(c: DeployChange | undefined): number {
+  return MOST * Math.max(1, c === undefined || c.explain instanceof ApiError ? 0 : (c.explain.before_ns ?? 0));
+}
+
+export function DurationChange(props: { deploy: Deploy; change: DeployChange | undefined }) {
+  const { deploy: d, change: c } = props;
+  return <Figure change={durationChange(c)} none={noneOf(d, c, () => "too few spans")} words={duration} scale={before(c)} />;
+}
+
+export function CpuChange(props: { deploy: Deploy; change: DeployChange | undefined }) {
+  const { deploy: d, change: c } = props;
+  return <Figure change={cpuChange(c)} none={noneOf(d, c, (e) => (e.low_ns === null ? "too few spans" : "not measured, or equal"))} words={duration} scale={before(c)} />;
+}
+
+export function ErrorsChange(props: { deploy: Deploy; change: DeployChange | undefined }) {
+  const { deploy: d, change: c } = props;
+  if (c === undefined || c.counts instanceof ApiError) return <span class="f3 sm">{c === undefined ? noneOf(d, c, () => "") : "could not be counted"}</span>;
+  const { left, right } = c.counts;
+  const e = errorsChange(c);
+  const share = (x: typeof left) => `${percent(x.failed / x.all)} of ${count(x.all)}`;
+  return <Figure change={e} none="no requests of both" words={pointsOf} scale={Math.max(LEAST_POINTS, Math.abs(e?.low ?? 0), Math.abs(e?.high ?? 0))} {...(e ? { more: `${share(left)}, then ${share(right)}` } : {})} />;
+}
+
+/** What a deploy changed, in a sentence with its significance; or why that is not known. */
+export function DeployVerdict(props: { deploy: Deploy; change: DeployChange | undefined }) {
+  const { deploy: d, change: c } = props;
+  if (!d.isSeen) return <span class="f3 sm">reported, but not seen in spans or profiles yet</span>;
+  if (d.key === "") return <span class="f3 sm">seen in profiles, not in spans</span>;
+  if (!isExplained(d)) return <span class="f3 sm">{hasSides(d) ? "told by its commit" : "the version before it is not known"}</span>;
+  if (c === undefined) return <span class="faint">…</span>;
+  const e = c.explain;
+  if (e instanceof ApiError) return <span class="bad sm">failed: {visible(e.message)}</span>;
+  const sure = isSure(durationChange(c));
   return (
-    <span class="dfigs" role="group" aria-label="Change per request, with 95 % intervals">
-      <Figure name="duration" change={timeOf(e, e.duration_ns)} none="too few spans" words={duration} scale={before(e.before_ns)} />
-      <Figure name="CPU" change={cpu && timeOf(cpu, cpu.ns)} none={e.low_ns === null ? "too few spans" : "not measured, or equal"} words={duration} scale={before(e.before_ns)} />
-      <Figure name="errors" change={errors} none={counts.error ? "could not be counted" : counts.data ? "no requests of both" : "…"} words={pointsOf} scale={Math.max(0.05, Math.abs(errors?.low ?? 0), Math.abs(errors?.high ?? 0))} />
-      {errors && (
-        <span class="f3 rest">
-          {percent(left.failed / left.all)} of {count(left.all)} failed before, {percent(right.failed / right.all)} of {count(right.all)} after
-        </span>
-      )}
+    <span class="verdict">
+      <span class={sure ? (e.duration_ns > 0 ? "chip bad" : "chip good") : "chip"}>{sure ? (e.duration_ns > 0 ? "slower" : "faster") : e.low_ns === null ? "too little data" : "may be chance"}</span>{" "}
+      <Sentence text={e.sentence || e.reason} parts={e.parts} />
     </span>
   );
 }

@@ -11,11 +11,12 @@ import { useHead } from "../state/head";
 import { isAddress } from "../state/links";
 import type { Range } from "../state/range";
 import { DeployTimeline } from "./deploy_timeline";
-import { DeployVerdict } from "./deploy_verdict";
+import { CpuChange, DeployVerdict, DurationChange, ErrorsChange } from "./deploy_figures";
+import { cpuChange, durationChange, errorsChange, keyOf, useDeployChanges } from "./use_deploy_changes";
 
-function keyOf(d: Deploy): string {
-  return `${d.service} ${d.version} ${String(d.ms)}`;
-}
+/** Rows of the table; changes are loaded for as many, since each costs the server two queries. */
+const ROWS = 50;
+const HINT = "Change per request against the version before, with its 95 % interval";
 
 /** The version, and what whoever deployed it told. */
 function Told(props: { deploy: Deploy }) {
@@ -33,6 +34,11 @@ function Told(props: { deploy: Deploy }) {
           </a>
         </>
       )}
+      {d.against !== "" && (
+        <span class="f3 sub">
+          after <Name text={d.against} class="mono" />
+        </span>
+      )}
     </>
   );
 }
@@ -45,6 +51,8 @@ export function DeploysView(props: { range: Range }) {
   const span = range.untilMs - range.fromMs;
   const [picked, setPicked] = useState<readonly string[]>([]);
   const pick = (key: string) => setPicked((was) => (was.includes(key) ? was.filter((k) => k !== key) : [...was, key].slice(-2)));
+  const [most, setMost] = useState(ROWS);
+  const changes = useDeployChanges(deploys, range, most);
   const two = deploys.filter((d) => picked.includes(keyOf(d))).sort((a, b) => a.ms - b.ms);
   const columns = useMemo(
     (): Column<Deploy>[] => [
@@ -52,11 +60,13 @@ export function DeploysView(props: { range: Range }) {
       { key: "when", title: "When", by: (d) => d.ms, cell: (d) => <span title={moment(d.ms)}>{clock(d.ms, span)}</span> },
       { key: "service", title: "Service", by: (d) => d.service, cell: (d) => <ViewLink to={{ view: "service", service: d.service }} class="service"><ServiceMark name={d.service} /><Name text={d.service} /></ViewLink> },
       { key: "version", title: "Version", by: (d) => d.version, cell: (d) => <Told deploy={d} /> },
-      { key: "against", title: "Before", by: (d) => d.against, cell: (d) => (d.against === "" ? <span class="faint">not known</span> : <Name text={d.against} class="mono" />) },
-      { key: "verdict", title: "What it changed", isWide: true, cell: (d) => <DeployVerdict deploy={d} range={range} /> },
+      { key: "duration", title: "Duration", hint: HINT, isNumber: true, by: (d) => durationChange(changes.get(keyOf(d)))?.delta, cell: (d) => <DurationChange deploy={d} change={changes.get(keyOf(d))} /> },
+      { key: "cpu", title: "CPU", hint: `${HINT}; CPU time of this service in the span that enters and its own child spans`, isNumber: true, by: (d) => cpuChange(changes.get(keyOf(d)))?.delta, cell: (d) => <CpuChange deploy={d} change={changes.get(keyOf(d))} /> },
+      { key: "errors", title: "Errors", hint: HINT, isNumber: true, by: (d) => errorsChange(changes.get(keyOf(d)))?.delta, cell: (d) => <ErrorsChange deploy={d} change={changes.get(keyOf(d))} /> },
+      { key: "verdict", title: "What it changed", isWide: true, cell: (d) => <DeployVerdict deploy={d} change={changes.get(keyOf(d))} /> },
       { key: "do", title: "", cell: (d) => (hasSides(d) ? <ViewLink to={deployLink(d)} class="btn s">Before and after</ViewLink> : null) },
     ],
-    [range, picked],
+    [range, picked, changes],
   );
   return (
     <section aria-labelledby="page-title">
@@ -74,7 +84,15 @@ export function DeploysView(props: { range: Range }) {
               )}
             </div>
             <DeployTimeline deploys={deploys} range={range} />
-            <SortTable label="Deploys" columns={columns} rows={deploys} rowKey={keyOf} first="when" stateKey="sort" max={50} />
+            <SortTable label="Deploys" columns={columns} rows={deploys} rowKey={keyOf} first="when" stateKey="sort" max={ROWS} />
+            {deploys.length > most && (
+              <p class="note pad">
+                Changes are loaded for the {count(most)} newest deploys.{" "}
+                <button type="button" class="btn s" onClick={() => setMost(deploys.length)}>
+                  Load all
+                </button>
+              </p>
+            )}
           </div>
         )}
       </AskedFrame>

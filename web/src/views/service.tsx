@@ -16,9 +16,10 @@ import { useHead } from "../state/head";
 import { asked, type Range } from "../state/range";
 import { change, goTo, params, within } from "../state/url";
 import { useUrl } from "../state/use_url";
-import { DeployVerdict } from "./deploy_verdict";
+import { CpuChange, DeployVerdict, DurationChange, ErrorsChange } from "./deploy_figures";
 import { Latency, stepOf } from "./latency";
 import { asDuration, linesOf, perSecond, useMetrics } from "./series";
+import { isExplained, keyOf, useDeployChanges } from "./use_deploy_changes";
 
 const COLORS = ["var(--ink-2)", "var(--accent)", "var(--accent)"];
 
@@ -100,12 +101,21 @@ function columns(service: string, past: ReadonlyMap<string, Operation>, most: nu
 /** The newest deploy of the range, and what it changed. */
 function LastDeploy(props: { deploy: Deploy; range: Range; onOpen: () => void }) {
   const { deploy: d } = props;
+  const one = useMemo(() => [d], [d]);
+  const c = useDeployChanges(one, props.range, 1).get(keyOf(d));
   return (
     <div class="card why-card">
       <div class="why">
         <p class="says" data-answer>
-          <Name text={d.version} class="mono b" /> {d.against === "" ? "began" : <>after <Name text={d.against} class="mono" /></>}: <DeployVerdict deploy={d} range={props.range} />
+          <Name text={d.version} class="mono b" /> {d.against === "" ? "began" : <>after <Name text={d.against} class="mono" /></>}: <DeployVerdict deploy={d} change={c} />
         </p>
+        {isExplained(d) && (
+          <dl class="dfigs" aria-label="Change per request, with 95 % intervals">
+            <div><dt>Duration</dt><dd><DurationChange deploy={d} change={c} /></dd></div>
+            <div><dt>CPU</dt><dd><CpuChange deploy={d} change={c} /></dd></div>
+            <div><dt>Errors</dt><dd><ErrorsChange deploy={d} change={c} /></dd></div>
+          </dl>
+        )}
       </div>
       {hasSides(d) && (
         <button type="button" class="btn main" onClick={props.onOpen}>

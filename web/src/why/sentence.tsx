@@ -19,19 +19,19 @@ function namesIn(parts: readonly ExplainPart[]): string[] {
   return [...out].filter((n) => n.length > 1).sort((a, b) => b.length - a.length);
 }
 
-/** The server's sentence with its numbers bold and its functions as code. Names are somebody else's text, and stay text. */
+/** The server's sentence with its numbers bold, written as the page writes them, and its functions as code. Names are somebody else's text, and stay text. */
 export function Sentence(props: { text: string; parts?: readonly ExplainPart[] }) {
   const names = namesIn(props.parts ?? []);
   const escaped = names.map((n) => n.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
   const pattern = new RegExp(`(${[...escaped.map((n) => `(?<![\\w/])${n}(?!\\w)`), NUMBER.source].join("|")})`, "u");
   const out: ComponentChildren[] = props.text.split(pattern).map((piece, i) => {
-    if (i % 2 === 0) return visible(piece);
+    if (i % 2 === 0) return visible(piece).replace(/(^|[\s(])-$/, "$1−");
     return names.includes(piece) ? (
       <bdi key={i} class="mono b">
         {visible(piece)}
       </bdi>
     ) : (
-      <b key={i}>{piece}</b>
+      <b key={i}>{piece.replace(/us$/, "µs")}</b>
     );
   });
   return <>{out}</>;
