@@ -41,9 +41,12 @@ export function placeOf(f: Told): string {
   return file === "" ? "" : `${file.slice(file.lastIndexOf("/") + 1)}${(f.line ?? 0) > 0 ? `:${String(f.line)}` : ""}`;
 }
 
-/** "2.2 ms per request", or the share where that is not known. */
-function costOf(f: Told): string {
-  return typeof f.perRequestNs === "number" && f.perRequestNs > 0 ? `${duration(f.perRequestNs)} per request` : percent(f.share);
+/** "2.2 ms per request"; "52 ms in 2 % of requests" where few bear it, which is why it is ranked above others with that mean; or the share where
+ * the cost is not known. */
+export function costOf(f: Pick<Told, "perRequestNs" | "requestShare" | "share">): string {
+  const { perRequestNs: ns, requestShare: share } = f;
+  if (typeof ns !== "number" || ns <= 0) return percent(f.share);
+  return typeof share === "number" && share > 0 && share < RARE ? `${duration(ns / share)} in ${percent(share)} of requests` : `${duration(ns)} per request`;
 }
 
 /** One cause a card: what, where, how much, and the one thing to do next. */

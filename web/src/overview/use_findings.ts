@@ -1,6 +1,7 @@
 // What stands out in every service, by one query.
 
-import { get } from "../api/client";
+import { useRef } from "preact/hooks";
+import { credentials, get, type Answer } from "../api/client";
 import type { Finding, Findings } from "../api/types";
 import { useAsk, type Asked } from "../api/use_ask";
 import { asked, type Range } from "../state/range";
@@ -20,9 +21,22 @@ export interface Told extends Finding {
   readonly service: string;
 }
 
+/** The last answer: the way back from a finding to the list does not examine all services again. */
+let last: { readonly key: string; readonly atMs: number; readonly answer: Answer<AllFindings> } | undefined;
+const KEEP_MS = 30e3;
+
 export function useFindings(range: Range): Asked<AllFindings> {
   const q = { each: "service", ...asked(range) };
-  return useAsk<AllFindings>(`findings ${JSON.stringify(q)}`, (s) => get("/api/v1/findings", q, s));
+  const key = `findings ${JSON.stringify([q, credentials().tenant])}`;
+  const isFirst = useRef(true); // "Try again" asks again
+  return useAsk<AllFindings>(key, async (s) => {
+    const wasFirst = isFirst.current;
+    isFirst.current = false;
+    if (wasFirst && last?.key === key && performance.now() - last.atMs < KEEP_MS) return last.answer;
+    const answer = await get<AllFindings>("/api/v1/findings", q, s);
+    last = { key, atMs: performance.now(), answer };
+    return answer;
+  });
 }
 
 /** What costs requests most first, as the server ranks them; what is not known per request by its share, after them. One cause once: the same function, or the same way with the same share, whatever kind says it. */

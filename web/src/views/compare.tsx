@@ -28,7 +28,7 @@ import { Sentence } from "../why/sentence";
 import { SetAll } from "../why/set_all";
 import { SetWhy } from "../why/set_why";
 import { useExplain } from "../why/use_explain";
-import { TimeParts } from "./compare_time";
+import { deltaClass, TimeParts } from "./compare_time";
 
 interface Cohort {
   spans: number;
@@ -39,6 +39,13 @@ interface Cohort {
 
 /** Where the server split a query's spans by duration: "p95 (210 ms)" in its words is not enough, so it is requested. */
 const SPLITS = ["all", "p50", "p75", "p90", "p95", "p99", "errors"] as const;
+
+/** What the two sides are called, everywhere in the view. */
+export function sideNames(url: Params): readonly [string, string] {
+  if (url["version"] !== undefined) return ["Before", "After"];
+  if (url["q"] === undefined || url["by"] !== undefined) return ["Left", "Right"];
+  return url["split"] === "errors" ? ["Successful", "Failed"] : ["Fast", "Slow"];
+}
 
 function Side(props: { title: string; side: CompareSide; unit: string; color: string }) {
   const { side } = props;
@@ -62,12 +69,12 @@ function capital(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
-function columns(unit: string): Column<ComparedFunction>[] {
+function columns(unit: string, names: readonly [string, string]): Column<ComparedFunction>[] {
   return [
     { key: "function", title: "Function", by: (f) => f.function, cell: (f) => <Name text={f.function} class="mono" /> },
-    { key: "left", title: "Baseline", isNumber: true, by: (f) => f.left, cell: (f) => value(f.left, unit), hint: "per span" },
-    { key: "right", title: "Comparison", isNumber: true, by: (f) => f.right, cell: (f) => value(f.right, unit), hint: "per span" },
-    { key: "delta", title: "Difference", isNumber: true, by: (f) => Math.abs(f.delta), cell: (f) => <b class={f.delta > 0 ? "more" : "less"}>{signed(value(f.delta, unit), f.delta)}</b> },
+    { key: "left", title: names[0], isNumber: true, by: (f) => f.left, cell: (f) => value(f.left, unit), hint: "per span" },
+    { key: "right", title: names[1], isNumber: true, by: (f) => f.right, cell: (f) => value(f.right, unit), hint: "per span" },
+    { key: "delta", title: "Difference", isNumber: true, by: (f) => Math.abs(f.delta), cell: (f) => <b class={deltaClass(f)}>{signed(value(f.delta, unit), f.delta)}</b> },
     {
       key: "interval",
       title: "95 % interval",
@@ -117,7 +124,7 @@ function sidesFrom(url: Readonly<Record<string, string>>, c: Comparison): { left
 }
 
 /** Where the difference comes from, as steps from one duration to the other. */
-function Bridge(props: { c: Comparison }) {
+function Bridge(props: { c: Comparison; names: readonly [string, string] }) {
   const { time } = props.c;
   const d = time.duration;
   const parts = [...time.parts].sort((a, b) => Math.abs(b.delta) - Math.abs(a.delta));
@@ -164,11 +171,11 @@ function Bridge(props: { c: Comparison }) {
         </div>
       </div>
       <div class="bl" aria-hidden="true">
-        <span>before</span>
+        <span>{props.names[0]}</span>
         {steps.map((p) => (
           <span key={p.part} class={p.isSignificant ? "b" : "f3"}>{p.words}</span>
         ))}
-        <span>after</span>
+        <span>{props.names[1]}</span>
       </div>
       {Math.abs(rest) > 0 && <p class="note pad-x">Smaller parts together: {signed(duration(rest), rest)}.</p>}
     </div>
@@ -271,15 +278,15 @@ function Start(props: { range: Range }) {
         (of) => ({ q: of("q"), split: of("split") }),
       )}
       {form("Failed and successful", "Compare failed spans with the others.", spans("q", "Spans", example), (of) => ({ q: of("q"), split: "errors" }))}
-      {form("Two queries", "Compare any two span sets.", <>{spans("left", "Baseline", example)}{spans("right", "Comparison", withCondition(example, "duration > 100ms"))}</>, (of) => ({ left: of("left"), right: of("right") }))}
+      {form("Two queries", "Compare any two span sets.", <>{spans("left", "Left", example)}{spans("right", "Right", withCondition(example, "duration > 100ms"))}</>, (of) => ({ left: of("left"), right: of("right") }))}
       {form(
         "By an attribute",
         "Two values of one attribute: two hosts, two customers, two regions.",
         <>
           {spans("q", "Spans", example)}
           {spans("key", "Attribute", attribute.data?.key ?? "")}
-          {spans("a", "Baseline has", attribute.data?.values[0] ?? "")}
-          {spans("b", "Comparison has", attribute.data?.values[1] ?? "")}
+          {spans("a", "Left has", attribute.data?.values[0] ?? "")}
+          {spans("b", "Right has", attribute.data?.values[1] ?? "")}
         </>,
         (of) => ({ left: withCondition(of("q"), `${of("key")} = ${JSON.stringify(of("a"))}`), right: withCondition(of("q"), `${of("key")} = ${JSON.stringify(of("b"))}`) }),
       )}
@@ -321,6 +328,7 @@ export function Compare(props: { range: Range }) {
   const url: Params = given["version"] !== undefined && given["left"] === undefined ? { ...given, ...versions(given) } : given;
   const isBy = url["by"] !== undefined;
   const query = { q: url["q"], by: url["by"], left: url["left"], right: url["right"], split: url["q"] === undefined || isBy ? undefined : (url["split"] ?? "p95"), type: url["type"], ...asked(props.range) };
+  const names = sideNames(url);
   const isAll = query.q !== undefined && query.split === "all";
   const has = query.q !== undefined || (query.left !== undefined && query.right !== undefined);
   const answer = useAsk<Comparison>(has && !isAll ? JSON.stringify(query) : "", (s) => get("/api/v1/compare", query, s), true);
@@ -343,7 +351,7 @@ export function Compare(props: { range: Range }) {
     );
   return (
     <section aria-labelledby="page-title">
-      <div class="row">
+      <div class="row compare-bar">
         <ViewLink to={{ view: "compare" }} class="btn">
           Another comparison
         </ViewLink>
@@ -363,11 +371,11 @@ export function Compare(props: { range: Range }) {
           >
             <input name="q" class="grow mono" defaultValue={url["q"]} key={url["q"]} aria-label="TraceQL of the spans" />
             {!isBy && <label class="row one">
-              slow past{" "}
+              Slow from{" "}
               <select value={query.split} onChange={(e) => change({ split: e.currentTarget.value })}>
                 {SPLITS.map((s) => (
                   <option key={s} value={s}>
-                    {s === "all" ? "none: all of them" : s}
+                    {s === "all" ? "not split: all spans" : s}
                   </option>
                 ))}
               </select>
@@ -384,8 +392,8 @@ export function Compare(props: { range: Range }) {
         {(c) => (
           <>
             <div class="sides">
-              <Side title="Before" color="var(--less-2)" side={c.left} unit={c.unit} />
-              <Side title="After" color="var(--more-2)" side={c.right} unit={c.unit} />
+              <Side title={names[0]} color="var(--less-2)" side={c.left} unit={c.unit} />
+              <Side title={names[1]} color="var(--more-2)" side={c.right} unit={c.unit} />
             </div>
             {!explained && <div class="card why">
               <p class="says" data-answer>
@@ -398,7 +406,7 @@ export function Compare(props: { range: Range }) {
                 </span>
                 {sides && (
                   <ViewLink to={{ view: "search", q: sides.right }} class="link">
-                    Spans of the comparison
+                    Spans on the right
                   </ViewLink>
                 )}
               </div>
@@ -407,17 +415,17 @@ export function Compare(props: { range: Range }) {
             </div>}
             {explained && c.note !== "" && <p class="note">{said(c.note)}</p>}
             <div class="two-cards">
-              {c.time.parts.length > 0 && <Bridge c={c} />}
-              <Distribution sides={[spreadOf("before", "var(--less-3)", c.left), spreadOf("after", "var(--more-3)", c.right)]} />
+              {c.time.parts.length > 0 && <Bridge c={c} names={names} />}
+              <Distribution sides={[spreadOf(names[0], "var(--less-3)", c.left), spreadOf(names[1], "var(--more-3)", c.right)]} />
             </div>
-            <TimeParts time={c.time} />
+            <TimeParts time={c.time} names={names} />
             {c.functions.length > 0 && (
               <div class="card">
                 <div class="toolbar">
                   <h2>{c.type === "" ? "Functions" : `Functions by ${visible(c.type.split(":")[1] ?? c.type)}`}</h2>
                 </div>
                 <div class="table-scroll table-part">
-                  <SortTable label="Functions that differ" columns={columns(c.unit)} rows={c.functions} rowKey={(f) => f.function} max={50} stateKey="sort" />
+                  <SortTable label="Functions that differ" columns={columns(c.unit, names)} rows={c.functions} rowKey={(f) => f.function} max={50} stateKey="sort" />
                 </div>
               </div>
             )}

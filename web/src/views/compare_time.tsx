@@ -31,6 +31,11 @@ export function Whisker(props: { f: Pick<ComparedFigure, "delta" | "low" | "high
   );
 }
 
+/** What may be chance is grey. */
+export function deltaClass(f: Pick<ComparedFigure, "delta" | "isSignificant">): string {
+  return f.isSignificant ? (f.delta > 0 ? "more" : "less") : "f3";
+}
+
 function Figures(props: { f: ComparedFigure; share?: number; isEstimate?: boolean; scale: Scale }) {
   const { f } = props;
   const mark = props.isEstimate ? ESTIMATE : "";
@@ -39,7 +44,7 @@ function Figures(props: { f: ComparedFigure; share?: number; isEstimate?: boolea
       <td class="number">{mark + duration(f.left)}</td>
       <td class="number">{mark + duration(f.right)}</td>
       <td class="number">
-        <b class={f.delta > 0 ? "more" : "less"}>{mark + signed(duration(f.delta), f.delta)}</b>
+        <b class={deltaClass(f)}>{mark + signed(duration(f.delta), f.delta)}</b>
       </td>
       <td class="number">{props.share === undefined ? "" : mark + percent(props.share)}</td>
       <td class="number">{f.low === undefined || f.high === undefined ? <span class="faint">too few spans</span> : `${mark}${signed(duration(f.low), f.low)} to ${mark}${signed(duration(f.high), f.high)}`}</td>
@@ -106,7 +111,7 @@ function Part(props: { part: ComparedPart; scale: Scale }) {
 }
 
 /** The parts add up to the duration, their differences to its difference. */
-export function TimeParts(props: { time: ComparedTime }) {
+export function TimeParts(props: { time: ComparedTime; names: readonly [string, string] }) {
   const { time } = props;
   if (time.parts.length === 0) return time.reason === "" ? null : <p class="note warn">{said(time.reason)}</p>;
   const all = [time.duration, ...time.parts];
@@ -117,8 +122,8 @@ export function TimeParts(props: { time: ComparedTime }) {
         <thead>
           <tr>
             <th>Time per span</th>
-            <th class="number">Before</th>
-            <th class="number">After</th>
+            <th class="number">{props.names[0]}</th>
+            <th class="number">{props.names[1]}</th>
             <th class="number">Difference</th>
             <th class="number" title="of the difference in duration">
               Of the difference
