@@ -170,7 +170,8 @@ void sf_profile_stacks_encode(struct sf_profile_block_writer *w, struct sf_buf *
         sf_profile_put_signed(out, d[0].value);
     uint32_t n_nodes = encode_nodes(w, codes, out);
     if (encode_binned(w, codes, n_nodes)) {
-        out->p[at] |= SF_PROFILE_BINNED_CODES;
+        if (sf_buf_ok(out))
+            out->p[at] |= SF_PROFILE_BINNED_CODES;
         sf_buf_add(out, w->steps.p, w->steps.len);
     } else
         encode_codes(codes, n, n_nodes, out);
