@@ -32,7 +32,8 @@ static sf_str cut_name(struct sf_profile_build *b, sf_str name)
         b->drops.n_cut_names++;
         name.len = sf_utf8_cut(name, SF_LIMIT_NAME_LEN);
     }
-    name = sf_profile_clean(b, name);
+    if (!b->is_clean)
+        name = sf_profile_clean(b, name);
     if (name.len > SF_LIMIT_NAME_LEN) /* cleaning may lengthen it */
         name.len = sf_utf8_cut(name, SF_LIMIT_NAME_LEN);
     return name;

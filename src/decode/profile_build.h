@@ -49,6 +49,7 @@ struct sf_profile_build {
     bool is_full;
     bool is_over;               /* more than SF_LIMIT_SAMPLES */
     bool is_inside;             /* a file embedded in another one is being read */
+    bool is_clean;              /* names need not be cleaned: the decoder cleaned all strings */
     struct sf_profile_owner me; /* the owner given by the hint */
     uint32_t max_frames;
     struct sf_profile_list mappings, functions, locations, stacks, processes, series, samples;

@@ -4,7 +4,26 @@
 #include "base/limits.h"
 #include "intake/redact_pass.h"
 
-static bool redact_function(struct sf_redact_pass *p, struct sf_function *f)
+enum { N_FILES = 64 };
+
+/* Names of files that have no secret, by their address: functions share them. */
+struct clean_files {
+    sf_str at[N_FILES];
+};
+
+static bool redact_file(struct sf_redact_pass *p, struct clean_files *clean, sf_str *file)
+{
+    sf_str *known = &clean->at[((uintptr_t)file->p * UINT64_C(0x9e3779b97f4a7c15)) >> 58];
+    if (known->p == file->p && known->len == file->len)
+        return false;
+    if (sf_redact_pass_code(p, "function.file", p->r->files, file))
+        return true;
+    *known = *file;
+    return false;
+}
+
+static bool redact_function(struct sf_redact_pass *p, struct clean_files *clean,
+                            struct sf_function *f)
 {
     const struct sf_redactor *r = p->r;
     bool is_changed = false;
@@ -15,17 +34,18 @@ static bool redact_function(struct sf_redact_pass *p, struct sf_function *f)
                      is_changed;
     }
     if (r->in_values || r->files != SF_REDACT_CODE_MATCH)
-        is_changed = sf_redact_pass_code(p, "function.file", r->files, &f->file) || is_changed;
+        is_changed = redact_file(p, clean, &f->file) || is_changed;
     return is_changed;
 }
 
 static void redact_functions(struct sf_redact_pass *p, struct sf_profile_batch *b)
 {
+    struct clean_files clean = {0};
     void *copy = NULL;
     for (uint32_t i = 0; i < b->n_functions && !p->is_full; i++) {
         struct sf_function f = b->functions[i];
         p->row = i;
-        if (redact_function(p, &f) &&
+        if (redact_function(p, &clean, &f) &&
             sf_redact_pass_own_list(p, &copy, b->functions, b->n_functions, sizeof(f)))
             ((struct sf_function *)copy)[i] = f;
     }

@@ -1,9 +1,8 @@
 /* pprof: one protobuf message, in which elements refer to each other by number.
  *
  * The order of fields is free (the Go runtime writes its strings last, others between the samples),
- * so the top level is walked once per kind of element: counts and scalars, strings, functions and
- * mappings, locations, samples. Skipping a message is cheaper than remembering the positions of
- * all.
+ * so the top level is walked first for counts and scalars, and then for each kind of element, from
+ * its first to its last: strings, functions, mappings, locations, samples.
  *
  * Errors of single elements are common in practice (a missing location, a wrong number of values):
  * then the frame or the sample is dropped; with a malformed message the whole profile. Two
@@ -45,10 +44,21 @@ static struct sf_pprof_value_type pprof_read_value_type(struct sf_pprof *p, stru
     return vt;
 }
 
+/* Extends the part of a field by the element that begins at `from`. */
+static void pprof_extend_part(struct sf_pprof *p, uint32_t field, const uint8_t *from,
+                              const uint8_t *to)
+{
+    sf_bytes *part = &p->parts[field];
+    if (!part->len)
+        part->p = from;
+    part->len = (size_t)(to - part->p);
+}
+
 static enum sf_err pprof_read_counts(struct sf_pprof *p)
 {
-    struct sf_pb pb = sf_pprof_top(p);
-    while (sf_pb_next(&pb)) {
+    struct sf_pb pb = sf_pb_init(p->body);
+    const uint8_t *from = pb.at;
+    for (; sf_pb_next(&pb); from = pb.at) {
         switch (pb.tag) {
         case SF_PB_TAG(1, SF_PB_LEN):
             if (p->n_types == SF_LIMIT_SAMPLE_TYPES)
@@ -72,6 +82,8 @@ static enum sf_err pprof_read_counts(struct sf_pprof *p)
         default: sf_pprof_expect_number(p, &pb); break;
         }
         sf_pb_skip(&pb);
+        if (pb.field < SF_PPROF_FIELDS)
+            pprof_extend_part(p, pb.field, from, pb.at);
     }
     if (!sf_pb_ok(&pb))
         return sf_pb_why(&pb, "pprof", p->b->why);
@@ -91,7 +103,7 @@ static enum sf_err pprof_read_counts(struct sf_pprof *p)
 
 static void pprof_read_strings(struct sf_pprof *p)
 {
-    struct sf_pb pb = sf_pprof_top(p);
+    struct sf_pb pb = sf_pprof_part(p, 6);
     uint32_t n = 0;
     p->strings = sf_profile_new(p->b, p->n_strings + 1u, sizeof(*p->strings));
     p->seen = sf_profile_new(p->b, p->n_strings + 1u, sizeof(*p->seen));
@@ -152,7 +164,7 @@ static void pprof_tell_rest(struct sf_pprof *p)
 /* An exported estimate is still an estimate when it is read again. */
 static void read_comments(struct sf_pprof *p)
 {
-    struct sf_pb pb = sf_pprof_top(p);
+    struct sf_pb pb = sf_pprof_part(p, 13);
     while (sf_pb_next(&pb)) {
         if (pb.field != 13) {
             sf_pb_skip(&pb);
@@ -365,7 +377,7 @@ before_failed:
     return err;
 }
 
-static enum sf_err pprof_decode(struct sf_profile_build *b, sf_str bytes)
+static enum sf_err pprof_decode_clean(struct sf_profile_build *b, sf_str bytes)
 {
     struct sf_pprof *p;
     enum sf_err err;
@@ -384,6 +396,16 @@ static enum sf_err pprof_decode(struct sf_profile_build *b, sf_str bytes)
     err = read_content(p);
     if (!err && !b->is_full)
         pprof_tell_rest(p);
+    return err;
+}
+
+static enum sf_err pprof_decode(struct sf_profile_build *b, sf_str bytes)
+{
+    bool was_clean = b->is_clean;
+    enum sf_err err;
+    b->is_clean = true; /* by pprof_read_strings() */
+    err = pprof_decode_clean(b, bytes);
+    b->is_clean = was_clean;
     return err;
 }
 

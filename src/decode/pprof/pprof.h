@@ -13,9 +13,12 @@ struct sf_pprof_value_type {
     int64_t type, unit; /* string numbers */
 };
 
+enum { SF_PPROF_FIELDS = 14 }; /* numbers of top-level fields that are walked are below it */
+
 struct sf_pprof {
     struct sf_profile_build *b;
     sf_bytes body;
+    sf_bytes parts[SF_PPROF_FIELDS]; /* by field: from its first element to its last */
     uint32_t n_strings, n_mappings, n_functions, n_locations, n_samples, n_times;
     sf_str *strings;
     bool *seen;      /* per string: it is in the batch unchanged, or in the list of unseen texts */
@@ -54,10 +57,10 @@ struct sf_pprof {
     bool is_before;
 };
 
-/* The whole message, from its start. */
-static inline struct sf_pb sf_pprof_top(const struct sf_pprof *p)
+/* The part of the message that has the elements of a field; there may be others in it. */
+static inline struct sf_pb sf_pprof_part(const struct sf_pprof *p, uint32_t field)
 {
-    return sf_pb_init(p->body);
+    return sf_pb_part(p->body, p->parts[field]);
 }
 /* Whether it certainly is a pprof: its top level has no other fields. */
 bool sf_pprof_is_whole(sf_str bytes);

@@ -255,7 +255,7 @@ static void pprof_samples_add_sample(struct sf_pprof *p, const struct sample_rea
 
 enum sf_err sf_pprof_samples_read(struct sf_pprof *p)
 {
-    struct sf_pb pb = sf_pprof_top(p);
+    struct sf_pb pb = sf_pprof_part(p, 2);
     struct sf_profile_build *b = p->b;
     struct sample_read *s = sf_profile_new(b, 1, sizeof(*s));
     uint32_t n = 0;

@@ -112,7 +112,7 @@ static void pprof_tables_read_function(struct sf_pprof *p, struct sf_pb *pb)
 
 enum sf_err sf_pprof_tables_read_functions(struct sf_pprof *p)
 {
-    struct sf_pb pb = sf_pprof_top(p);
+    struct sf_pb mappings = sf_pprof_part(p, 3), functions = sf_pprof_part(p, 5);
     struct sf_profile_build *b = p->b;
 
     p->mapping_files = sf_profile_new(b, p->n_mappings + 1u, sizeof(*p->mapping_files));
@@ -121,17 +121,24 @@ enum sf_err sf_pprof_tables_read_functions(struct sf_pprof *p)
     if (!sf_id_map_init(&p->mappings, b, p->n_mappings) ||
         !sf_id_map_init(&p->functions, b, p->n_functions) || b->is_full)
         return SF_OK;
-    while (sf_pb_next(&pb) && !b->is_full) {
-        switch (pb.tag) {
-        case SF_PB_TAG(3, SF_PB_LEN): pprof_tables_read_mapping(p, &pb); break;
-        case SF_PB_TAG(5, SF_PB_LEN): pprof_tables_read_function(p, &pb); break;
-        default: sf_pb_skip(&pb); break;
-        }
+    while (sf_pb_next(&mappings) && !b->is_full) {
+        if (mappings.tag == SF_PB_TAG(3, SF_PB_LEN))
+            pprof_tables_read_mapping(p, &mappings);
+        else
+            sf_pb_skip(&mappings);
+    }
+    if (!sf_pb_ok(&mappings))
+        return sf_pb_why(&mappings, "pprof", b->why);
+    while (sf_pb_next(&functions) && !b->is_full) {
+        if (functions.tag == SF_PB_TAG(5, SF_PB_LEN))
+            pprof_tables_read_function(p, &functions);
+        else
+            sf_pb_skip(&functions);
     }
     b->drops.n_frames += sf_id_map_close(&p->mappings, b);
     if (p->has_function_ids)
         b->drops.n_frames += sf_id_map_close(&p->functions, b);
-    return sf_pb_why(&pb, "pprof", b->why);
+    return sf_pb_why(&functions, "pprof", b->why);
 }
 
 /* Reads the current line. False: it has no function. */
@@ -226,7 +233,7 @@ static void read_location(struct sf_pprof *p, struct sf_pb *pb, struct sf_line *
 
 enum sf_err sf_pprof_tables_read_locations(struct sf_pprof *p)
 {
-    struct sf_pb pb = sf_pprof_top(p);
+    struct sf_pb pb = sf_pprof_part(p, 4);
     struct sf_profile_build *b = p->b;
     struct sf_line *lines = sf_profile_new(b, SF_LIMIT_FRAMES, sizeof(*lines));
     if (!lines || !sf_id_map_init(&p->locations, b, p->n_locations))

@@ -540,6 +540,29 @@ static sf_str redact_function(const struct sf_redactor *r, const char *name, sf_
     return b.functions[0].name;
 }
 
+/* Functions of one file share its name: each of them is redacted, and clean ones stay. */
+TEST(redact, finds_the_secret_of_a_file_in_each_function)
+{
+    sf_str secret = SF_STR("/x?token=abc123def456"), clean = SF_STR("/src/main.go");
+    struct sf_function f[4] = {{.name = SF_STR("a"), .file = clean},
+                               {.name = SF_STR("b"), .file = secret},
+                               {.name = SF_STR("c"), .file = secret},
+                               {.name = SF_STR("d"), .file = clean}};
+    struct sf_profile_batch b = {.functions = f, .n_functions = 4};
+    struct sf_redactor *r = new_redactor(usual);
+    uint64_t n;
+    if (!arena.base)
+        assert_true(sf_arena_init(&arena, 1 << 20));
+    sf_arena_reset(&arena);
+    assert_ok(sf_redact_profiles(r, &b, &arena, NULL, &n, &why));
+    assert_int_equal(n, 2);
+    assert_str(b.functions[0].file, "/src/main.go");
+    assert_str(b.functions[1].file, "/x?token=[REDACTED]");
+    assert_str(b.functions[2].file, "/x?token=[REDACTED]");
+    assert_str(b.functions[3].file, "/src/main.go");
+    sf_redactor_free(r);
+}
+
 static void assert_hidden(bool is_hidden, sf_str got, const char *was)
 {
     if (!sf_str_eq(got, sf_str_from(is_hidden ? "[REDACTED]" : was)))
