@@ -31,6 +31,7 @@ KNOWN = {
     "collect/lib/profile_table.c": "lists per slot, keyed by collect/lib/secret.h",
     "collect/lib/redact.c": CACHE + ", keyed by collect/lib/secret.h",
     "collect/lib/stack_table.c": "lists per slot, for signal handlers; its keys are addresses of code",
+    "src/block/profile/profile_set.c": CACHE + ", keyed",
     "src/block/profile/profile_stacks_encode.c": "a granule's ids, at most half full, keyed",
     "src/block/span/granule_count.c": "256 numbers in 1,024 places on the stack, keyed",
     "src/block/span/span_block_reader.c": "a checksum cut to 32 bits",
@@ -42,6 +43,7 @@ KNOWN = {
     "src/meter/graph_wait.c": "lists per slot, keyed: equal keys have no bound",
     "src/render/flame_svg.c": "a colour",
     "src/store/local/profiles/profile_details.c": BITS,
+    "src/store/local/profiles/profile_mem.c": CACHE + ", keyed",
     "src/store/local/write/memtable.c": BITS,
 }
 

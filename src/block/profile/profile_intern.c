@@ -13,7 +13,8 @@ enum sf_err sf_profile_intern_no_memory(struct sf_why *why)
 bool sf_profile_intern_room(void **list, uint32_t n, uint32_t *cap, size_t size)
 {
     void *grown;
-    uint32_t want = *cap ? *cap + *cap / 2 : 64;
+    /* Long lists grow by less: unused memory counts in the budget, too. */
+    uint32_t want = *cap < 64 ? 64 : *cap + *cap / (*cap < 8192 ? 2 : 4);
     if (n < *cap)
         return true;
     if (*cap > UINT32_MAX / 2)

@@ -50,7 +50,23 @@ void sf_profile_set_free(struct sf_profile_set *s)
     sf_heap_free(s->rows);
     sf_heap_free(s->entries);
     sf_heap_free(s->details);
+    sf_heap_free(s->ids);
     sf_heap_free(s);
+}
+
+struct sf_profile_set_sizes sf_profile_set_sizes(const struct sf_profile_set *s)
+{
+    return (struct sf_profile_set_sizes){s->tree.paths.n, s->strings.n, s->n_functions,
+                                         s->n_locations};
+}
+
+/* Without memory for it, it grows later. */
+void sf_profile_set_reserve(struct sf_profile_set *s, struct sf_profile_set_sizes sizes)
+{
+    (void)(sf_table_reserve(&s->tree.paths, sizes.n_nodes) &&
+           sf_table_reserve(&s->strings.at, sizes.n_strings) &&
+           sf_table_reserve(&s->function_at, sizes.n_functions) &&
+           sf_table_reserve(&s->location_at, sizes.n_locations));
 }
 
 size_t sf_profile_set_memory(const struct sf_profile_set *s)
@@ -62,7 +78,7 @@ size_t sf_profile_set_memory(const struct sf_profile_set *s)
            s->cap_locations * sizeof(*s->locations) + s->cap_lines * sizeof(*s->lines) +
            sf_table_memory(&s->thread_at) + s->cap_threads * sizeof(*s->threads) +
            s->cap_rows * sizeof(*s->rows) + s->cap_entries * sizeof(*s->entries) +
-           s->cap_details * sizeof(*s->details);
+           s->cap_details * sizeof(*s->details) + s->cap_ids * sizeof(*s->ids);
 }
 
 enum { FUNCTIONS, MAPPINGS, LOCATIONS, STACKS };
@@ -73,63 +89,49 @@ bool sf_profile_set_map_init(struct sf_profile_map *m, const struct sf_profile_b
     const uint32_t n[4] = {b->n_functions, b->n_mappings, b->n_locations, b->n_stacks};
     *m = (struct sf_profile_map){0};
     for (int i = 0; i < 4; i++) {
-        m->stamps[i] = sf_arena_new_n(scratch, (size_t)n[i] + 1, sizeof(uint32_t));
-        m->places[i] = sf_arena_new_n(scratch, (size_t)n[i] + 1, sizeof(uint32_t));
-        if (!m->stamps[i] || !m->places[i])
+        m->places[i] = sf_arena_new_n(scratch, (size_t)n[i] + 1, sizeof(**m->places));
+        if (!m->places[i])
             return false;
     }
     return true;
 }
-
-struct adding {
-    struct sf_profile_set *s;
-    struct sf_profile_map *m;
-    const struct sf_profile_batch *b;
-    struct sf_buf key;
-    uint32_t *rows;               /* of each series, or SF_NONE */
-    uint32_t *stacks, *locations; /* of the batch, in the order of first use by samples */
-    uint32_t n_stacks, n_locations;
-    struct sf_stack_path *paths; /* an array of STEP */
-};
 
 /* The tables of a service are not in a near cache when its next profile arrives. Lookups are done
  * STEP at a time: first all are hashed and their slots prefetched, then the records, then they are
  * looked up. */
 enum { STEP = 16 };
 
+struct adding {
+    struct sf_profile_set *s;
+    struct sf_profile_map *m;
+    const struct sf_profile_batch *b;
+    struct sf_buf key;
+    uint32_t *rows;      /* of each series, or SF_NONE */
+    uint32_t *stacks;    /* of the batch, in the order of first use by samples */
+    uint32_t *locations; /* those that are new in some stacks */
+    uint32_t n_stacks, n_locations;
+    uint32_t *frames[STEP];
+    struct sf_stack_path *paths; /* an array of STEP */
+};
+
 static bool is_mapped(struct sf_profile_map *m, int which, uint32_t i, uint32_t *out)
 {
-    *out = m->places[which][i];
-    return m->stamps[which][i] == m->stamp;
+    *out = m->places[which][i].place;
+    return m->places[which][i].stamp == m->stamp;
 }
 
 static void profile_set_map(struct sf_profile_map *m, int which, uint32_t i, uint32_t place)
 {
-    m->stamps[which][i] = m->stamp;
-    m->places[which][i] = place;
+    m->places[which][i] = (struct sf_profile_map_place){m->stamp, place};
 }
 
 /* True when it is used for the first time; it is mapped later. */
 static bool is_first(struct sf_profile_map *m, int which, uint32_t i)
 {
-    bool is_new = m->stamps[which][i] != m->stamp;
-    m->stamps[which][i] = m->stamp;
-    return is_new;
-}
-
-static void profile_set_gather(struct adding *a)
-{
-    for (uint32_t i = 0; i < a->b->n_samples; i++) {
-        const struct sf_sample *p = &a->b->samples[i];
-        const struct sf_stack *from = &a->b->stacks[p->stack];
-        if (a->rows[p->series] == SF_NONE || !is_first(a->m, STACKS, p->stack))
-            continue;
-        a->stacks[a->n_stacks++] = p->stack;
-        for (uint32_t k = 0; k < from->n; k++) {
-            if (is_first(a->m, LOCATIONS, from->locations[k]))
-                a->locations[a->n_locations++] = from->locations[k];
-        }
-    }
+    if (m->places[which][i].stamp == m->stamp)
+        return false;
+    m->places[which][i].stamp = m->stamp;
+    return true;
 }
 
 static bool map_functions(struct adding *a, const uint32_t *functions, uint32_t n)
@@ -207,7 +209,7 @@ static bool map_locations(struct adding *a, const uint32_t *locations, uint32_t 
         if (!lines[i] || !map_mapping(a, from->mapping, &to[i].module))
             return false;
         for (uint32_t k = 0; k < from->n_lines; k++)
-            lines[i][k] = (struct sf_line){a->m->places[FUNCTIONS][from->lines[k].function],
+            lines[i][k] = (struct sf_line){a->m->places[FUNCTIONS][from->lines[k].function].place,
                                            from->lines[k].line};
         hashes[i] = sf_profile_intern_hash(&to[i], lines[i]);
         sf_table_prefetch(&a->s->location_at, hashes[i]);
@@ -228,17 +230,63 @@ static bool map_locations(struct adding *a, const uint32_t *locations, uint32_t 
     return true;
 }
 
+static uint32_t profile_set_step_of(uint32_t left)
+{
+    return left < STEP ? left : STEP;
+}
+
+/* Maps the frames of stacks. False: some are not mapped yet. */
+static bool map_frames(const struct adding *a, const uint32_t *stacks, uint32_t n)
+{
+    const struct sf_profile_map_place *places = a->m->places[LOCATIONS];
+    uint32_t others = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct sf_stack *from = &a->b->stacks[stacks[i]];
+        for (uint32_t k = 0; k < from->n; k++) {
+            struct sf_profile_map_place at = places[from->locations[k]];
+            others |= at.stamp ^ a->m->stamp;
+            a->frames[i][k] = at.place;
+        }
+    }
+    return others == 0;
+}
+
+/* Maps the locations of stacks that are not mapped yet, and their functions. */
+static bool map_new_locations(struct adding *a, const uint32_t *stacks, uint32_t n,
+                              struct sf_arena scratch)
+{
+    a->n_locations = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct sf_stack *from = &a->b->stacks[stacks[i]];
+        for (uint32_t k = 0; k < from->n; k++) {
+            if (is_first(a->m, LOCATIONS, from->locations[k]))
+                a->locations[a->n_locations++] = from->locations[k];
+        }
+    }
+    if (!map_all_functions(a))
+        return false;
+    for (uint32_t i = 0; i < a->n_locations; i += STEP) {
+        if (!map_locations(a, a->locations + i, profile_set_step_of(a->n_locations - i), scratch))
+            return false;
+    }
+    return true;
+}
+
+/* Maps up to STEP stacks. */
 static bool map_stacks(struct adding *a, const uint32_t *stacks, uint32_t n,
                        struct sf_arena scratch)
 {
     for (uint32_t i = 0; i < n; i++) {
-        const struct sf_stack *from = &a->b->stacks[stacks[i]];
-        uint32_t *to = sf_arena_raw(&scratch, ((size_t)from->n + 1) * sizeof(*to), 8);
-        if (!to)
+        uint32_t n_frames = a->b->stacks[stacks[i]].n;
+        a->frames[i] = sf_arena_raw(&scratch, ((size_t)n_frames + 1) * sizeof(uint32_t), 8);
+        if (!a->frames[i])
             return false;
-        for (uint32_t k = 0; k < from->n; k++)
-            to[k] = a->m->places[LOCATIONS][from->locations[k]];
-        if (!sf_stack_tree_path(&a->s->tree, to, from->n, &a->paths[i]))
+    }
+    if (!map_frames(a, stacks, n) &&
+        (!map_new_locations(a, stacks, n, scratch) || !map_frames(a, stacks, n)))
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!sf_stack_tree_path(&a->s->tree, a->frames[i], a->b->stacks[stacks[i]].n, &a->paths[i]))
             return false;
     }
     for (uint32_t i = 0; i < n; i++)
@@ -252,20 +300,13 @@ static bool map_stacks(struct adding *a, const uint32_t *stacks, uint32_t n,
     return true;
 }
 
-static uint32_t profile_set_step_of(uint32_t left)
-{
-    return left < STEP ? left : STEP;
-}
-
 /* Maps all symbols that samples of this service refer to. */
 static bool map_symbols(struct adding *a, struct sf_arena scratch)
 {
-    profile_set_gather(a);
-    if (!map_all_functions(a))
-        return false;
-    for (uint32_t i = 0; i < a->n_locations; i += STEP) {
-        if (!map_locations(a, a->locations + i, profile_set_step_of(a->n_locations - i), scratch))
-            return false;
+    for (uint32_t i = 0; i < a->b->n_samples; i++) {
+        const struct sf_sample *p = &a->b->samples[i];
+        if (a->rows[p->series] != SF_NONE && is_first(a->m, STACKS, p->stack))
+            a->stacks[a->n_stacks++] = p->stack;
     }
     for (uint32_t i = 0; i < a->n_stacks; i += STEP) {
         if (!map_stacks(a, a->stacks + i, profile_set_step_of(a->n_stacks - i), scratch))
@@ -329,9 +370,33 @@ static bool profile_set_add_row(struct adding *a, const struct sf_series *from,
 
 /* The precision with which a block stores a detail row's time, so that answers are the same before
  * and after a flush. */
-static int64_t whole_us(int64_t ns)
+static int64_t profile_set_us(int64_t ns)
 {
-    return ns < 0 ? 0 : ns - ns % 1000;
+    return ns < 0 ? 0 : ns / 1000;
+}
+
+static const uint64_t LENGTH_MASK = (UINT64_C(1) << 54) - 1; /* 2^63 ns are less */
+
+/* Finds ids that an earlier sample of the batch had, or adds them. */
+static bool profile_set_map_ids(struct adding *a, const struct sf_sample *p, uint32_t *out)
+{
+    struct sf_profile_set *s = a->s;
+    uint64_t hash = sf_key_mix(sf_key_u64(p->span_id ^ p->thread << 32 ^ p->thread >> 32),
+                               sf_trace_id_key(p->trace_id, 0));
+    size_t at = (hash >> 32) % SF_PROFILE_MAP_IDS;
+    if (a->m->ids[at].stamp == a->m->stamp) {
+        const struct sf_profile_set_ids *have = &s->ids[a->m->ids[at].place];
+        *out = a->m->ids[at].place;
+        if (have->span_id == p->span_id && have->thread == p->thread &&
+            sf_trace_id_eq(have->trace_id, p->trace_id))
+            return true;
+    }
+    if (!sf_profile_intern_room((void **)&s->ids, s->n_ids, &s->cap_ids, sizeof(*s->ids)))
+        return false;
+    *out = s->n_ids;
+    s->ids[s->n_ids++] = (struct sf_profile_set_ids){p->trace_id, p->span_id, p->thread};
+    a->m->ids[at] = (struct sf_profile_map_place){a->m->stamp, *out};
+    return true;
 }
 
 static bool profile_set_add_sample(struct adding *a, const struct sf_sample *p, uint32_t row)
@@ -339,7 +404,7 @@ static bool profile_set_add_sample(struct adding *a, const struct sf_sample *p, 
     struct sf_profile_set *s = a->s;
     struct sf_profile_row *r = &s->rows[row];
     bool is_detail = p->span_id || p->has_time || !sf_trace_id_is_zero(p->trace_id);
-    uint32_t node = a->m->places[STACKS][p->stack];
+    uint32_t node = a->m->places[STACKS][p->stack].place, ids;
     if (!sf_profile_intern_room((void **)&s->entries, s->n_entries, &s->cap_entries,
                                 sizeof(*s->entries)))
         return false;
@@ -350,18 +415,14 @@ static bool profile_set_add_sample(struct adding *a, const struct sf_sample *p, 
         return true;
     if (!sf_profile_intern_room((void **)&s->details, s->n_details, &s->cap_details,
                                 sizeof(*s->details)) ||
-        !sf_profile_threads_add(s, r->process, p))
+        !profile_set_map_ids(a, p, &ids) || !sf_profile_threads_add(s, r->process, p))
         return false;
-    s->details[s->n_details++] = (struct sf_profile_detail){
-        .trace_id = p->trace_id,
-        .span_id = p->span_id,
-        .thread = p->thread,
-        .start_ns = whole_us(p->has_time ? p->start_ns : r->time_ns),
-        .length_ns = whole_us(p->has_time ? p->length_ns : r->duration_ns),
-        .value = p->value,
-        .process = r->process,
-        .series = row,
-        .node = node,
+    s->details[s->n_details++] = (struct sf_profile_set_detail){
+        .entry = s->n_entries - 1,
+        .ids = ids,
+        .start_us = profile_set_us(p->has_time ? p->start_ns : r->time_ns),
+        .length_us = (uint64_t)profile_set_us(p->has_time ? p->length_ns : r->duration_ns) &
+                     LENGTH_MASK,
         .state = p->state,
         .has_time = p->has_time,
         .is_lent = p->is_lent,
@@ -402,7 +463,7 @@ enum sf_err sf_profile_set_add(struct sf_profile_set *s, struct sf_profile_map *
 
 struct sf_profile_mark sf_profile_set_mark(const struct sf_profile_set *s)
 {
-    return (struct sf_profile_mark){s->n_rows, s->n_entries, s->n_details};
+    return (struct sf_profile_mark){s->n_rows, s->n_entries, s->n_details, s->n_ids};
 }
 
 void sf_profile_set_undo(struct sf_profile_set *s, struct sf_profile_mark mark)
@@ -410,4 +471,27 @@ void sf_profile_set_undo(struct sf_profile_set *s, struct sf_profile_mark mark)
     s->n_rows = mark.n_rows;
     s->n_entries = mark.n_entries;
     s->n_details = mark.n_details;
+    s->n_ids = mark.n_ids;
+}
+
+struct sf_profile_detail sf_profile_set_detail(const struct sf_profile_set *s, uint32_t i)
+{
+    const struct sf_profile_set_detail *d = &s->details[i];
+    const struct sf_profile_entry *e = &s->entries[d->entry];
+    const struct sf_profile_set_ids *ids = &s->ids[d->ids];
+    const struct sf_profile_row *row = &s->rows[e->row];
+    return (struct sf_profile_detail){
+        .trace_id = ids->trace_id,
+        .span_id = ids->span_id,
+        .thread = ids->thread,
+        .start_ns = d->start_us * 1000,
+        .length_ns = (int64_t)d->length_us * 1000,
+        .value = e->value,
+        .process = row->process,
+        .series = row->series,
+        .node = e->node,
+        .state = d->state,
+        .has_time = d->has_time,
+        .is_lent = d->is_lent,
+    };
 }

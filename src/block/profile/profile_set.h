@@ -17,6 +17,20 @@ struct sf_profile_set_thread {
     bool is_kernel;
 };
 
+struct sf_profile_set_ids { /* what a sample belongs to */
+    sf_trace_id trace_id;
+    sf_span_id span_id;
+    uint64_t thread;
+};
+
+/* A detail row in 24 bytes: how many samples fit in memory decides how often it is flushed, and
+ * each flush writes all symbols again. The rest is in its entry and in the entry's row. */
+struct sf_profile_set_detail {
+    uint32_t entry, ids; /* indexes */
+    int64_t start_us;    /* of a row without a time of its own: its profile's */
+    uint64_t length_us : 54, state : 8, has_time : 1, is_lent : 1;
+};
+
 struct sf_profile_set {
     uint32_t tenant;
     sf_str service;
@@ -31,32 +45,43 @@ struct sf_profile_set {
     uint32_t n_functions, cap_functions, n_locations, cap_locations, n_lines, cap_lines;
     struct sf_profile_row *rows;
     struct sf_profile_entry *entries;
-    struct sf_profile_detail *details; /* `series` is the index of their row here */
+    struct sf_profile_set_detail *details;
+    struct sf_profile_set_ids *ids; /* of details; the same ids may be there twice */
     uint32_t n_rows, cap_rows;
-    uint32_t n_entries, cap_entries, n_details, cap_details;
+    uint32_t n_entries, cap_entries, n_details, cap_details, n_ids, cap_ids;
     int64_t ts_min_ns, ts_max_ns; /* of index times and ends; not undone */
     size_t counted_len;           /* used by the owner: bytes counted in its budget */
 };
 
 struct sf_profile_mark {
-    uint32_t n_rows, n_entries, n_details;
+    uint32_t n_rows, n_entries, n_details, n_ids;
 };
 
 struct sf_profile_set *sf_profile_set_new(uint32_t tenant, sf_str service); /* NULL: no memory */
-void sf_profile_set_free(struct sf_profile_set *s);                         /* NULL is fine */
+/* How much a set holds, to give another one that will hold about the same its space at once. */
+struct sf_profile_set_sizes {
+    uint32_t n_nodes, n_strings, n_functions, n_locations;
+};
+struct sf_profile_set_sizes sf_profile_set_sizes(const struct sf_profile_set *s);
+void sf_profile_set_reserve(struct sf_profile_set *s, struct sf_profile_set_sizes sizes);
+void sf_profile_set_free(struct sf_profile_set *s); /* NULL is fine */
 size_t sf_profile_set_memory(const struct sf_profile_set *s);
 
 /* Maps indexes in the batch's tables to indexes in a set. One object for all services of a
  * batch. */
-enum { SF_PROFILE_MAP_FILES = 256 };
+enum { SF_PROFILE_MAP_FILES = 256, SF_PROFILE_MAP_IDS = 512 };
 struct sf_profile_map_file {
     sf_str text;
     uint32_t code, stamp;
 };
+struct sf_profile_map_place { /* valid if the stamp is the map's */
+    uint32_t stamp, place;
+};
 struct sf_profile_map {
-    uint32_t *stamps[4], *places[4]; /* functions, mappings, locations, stacks */
+    struct sf_profile_map_place *places[4]; /* functions, mappings, locations, stacks */
     uint32_t stamp;
     struct sf_profile_map_file files[SF_PROFILE_MAP_FILES]; /* cache of file names, by address */
+    struct sf_profile_map_place ids[SF_PROFILE_MAP_IDS];    /* cache of ids, by their hash */
 };
 bool sf_profile_set_map_init(struct sf_profile_map *m, const struct sf_profile_batch *b,
                              struct sf_arena *scratch); /* false: no space */
@@ -73,6 +98,7 @@ enum sf_err sf_profile_set_add(struct sf_profile_set *s, struct sf_profile_map *
                                struct sf_why *why);
 struct sf_profile_mark sf_profile_set_mark(const struct sf_profile_set *s);
 void sf_profile_set_undo(struct sf_profile_set *s, struct sf_profile_mark mark);
+struct sf_profile_detail sf_profile_set_detail(const struct sf_profile_set *s, uint32_t i);
 
 /* The tables as lists; strings and lists are in `req` or borrow from the set until it grows. False:
  * `req` is full. */

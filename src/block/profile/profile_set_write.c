@@ -40,13 +40,6 @@ static int compare_u32(uint32_t x, uint32_t y)
     return x < y ? -1 : x > y;
 }
 
-static int profile_set_write_by_thread(const void *a, const void *b, void *work)
-{
-    const struct work *w = work;
-    return sf_profile_set_write_detail_cmp(&w->s->details[*(const uint32_t *)a],
-                                           &w->s->details[*(const uint32_t *)b]);
-}
-
 int sf_profile_set_write_detail_cmp(const struct sf_profile_detail *x,
                                     const struct sf_profile_detail *y)
 {
@@ -146,53 +139,87 @@ static bool order_entries(struct work *w)
     return is_ok;
 }
 
-/* The keys that details are sorted by, 32 bits each, the least significant first. The lower half of
- * the span id and the node are not among them: runs with equal keys are sorted by comparison. */
-enum detail_key { KEY_SPAN, KEY_START, KEY_START_HIGH, KEY_THREAD, KEY_THREAD_HIGH, KEY_PROCESS };
-
-static uint32_t detail_key(const struct sf_profile_detail *d, enum detail_key key)
+/* Ranks of a list of numbers: equal ones have the same rank. `x` has space for all of them. */
+static void rank_ids(struct sorting *x, const struct sf_profile_set_ids *ids, uint32_t n,
+                     bool is_span, uint32_t *out)
 {
-    uint64_t start = (uint64_t)d->start_ns ^ (uint64_t)1 << 63; /* order of signed numbers */
-    switch (key) {
-    case KEY_SPAN: return (uint32_t)(d->span_id >> 32);
-    case KEY_START: return (uint32_t)start;
-    case KEY_START_HIGH: return (uint32_t)(start >> 32);
-    case KEY_THREAD: return (uint32_t)d->thread;
-    case KEY_THREAD_HIGH: return (uint32_t)(d->thread >> 32);
-    default: return d->process + 1; /* no process (SF_NONE) becomes 0 and comes first */
+    uint64_t before = 0;
+    uint32_t rank = 0;
+    for (uint32_t i = 0; i < n; i++)
+        x->list[i] = (is_span ? ids[i].span_id : ids[i].thread) << 32 | i;
+    sf_radix_sort(x->list, x->space, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct sf_profile_set_ids *from = &ids[(uint32_t)x->list[i]];
+        sorting_key(&x->list[i], (uint32_t)((is_span ? from->span_id : from->thread) >> 32));
+    }
+    sf_radix_sort(x->list, x->space, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct sf_profile_set_ids *from = &ids[(uint32_t)x->list[i]];
+        uint64_t number = is_span ? from->span_id : from->thread;
+        rank += i && number != before;
+        out[(uint32_t)x->list[i]] = rank;
+        before = number;
     }
 }
 
-static bool is_order_open(const struct sf_profile_detail *a, const struct sf_profile_detail *b)
+/* The keys that details are sorted by, 32 bits each, the least significant first: the order of
+ * sf_profile_set_write_detail_cmp(). Many rows share few ids, so these are ranked once. */
+enum detail_key {
+    KEY_NODE,
+    KEY_SPAN,
+    KEY_START,
+    KEY_START_HIGH,
+    KEY_THREAD,
+    KEY_PROCESS,
+    DETAIL_KEYS
+};
+
+struct ranks { /* of each of the set's ids */
+    uint32_t *spans, *threads;
+};
+
+static uint32_t detail_key(const struct sf_profile_set *s, const struct ranks *r, uint32_t i,
+                           enum detail_key key)
 {
-    return a->process == b->process && a->thread == b->thread && a->start_ns == b->start_ns &&
-           a->span_id >> 32 == b->span_id >> 32;
+    const struct sf_profile_set_detail *d = &s->details[i];
+    switch (key) {
+    case KEY_NODE: return s->entries[d->entry].node;
+    case KEY_SPAN: return r->spans[d->ids];
+    case KEY_START: return (uint32_t)d->start_us; /* never negative */
+    case KEY_START_HIGH: return (uint32_t)((uint64_t)d->start_us >> 32);
+    case KEY_THREAD: return r->threads[d->ids];
+    default: /* no process (SF_NONE) becomes 0 and comes first */
+        return s->rows[s->entries[d->entry].row].process + 1;
+    }
 }
 
 static bool order_details(struct work *w)
 {
-    const struct sf_profile_detail *d = w->s->details;
+    const struct sf_profile_set *s = w->s;
+    struct ranks r = {.spans = sf_heap_new_n((size_t)s->n_ids + 1, sizeof(*r.spans)),
+                      .threads = sf_heap_new_n((size_t)s->n_ids + 1, sizeof(*r.threads))};
     struct sorting x = {0};
-    bool is_ok = sorting_init(&x, w->s->n_details);
-    for (uint32_t i = 0; is_ok && i < w->s->n_details; i++) {
-        if (w->to[d[i].series] != SF_NONE)
+    bool is_ok = sorting_init(&x, s->n_details > s->n_ids ? s->n_details : s->n_ids) && r.spans &&
+                 r.threads;
+    if (is_ok) {
+        rank_ids(&x, s->ids, s->n_ids, true, r.spans);
+        rank_ids(&x, s->ids, s->n_ids, false, r.threads);
+    }
+    for (uint32_t i = 0; is_ok && i < s->n_details; i++) {
+        if (w->to[s->entries[s->details[i].entry].row] != SF_NONE)
             x.list[x.n++] = i;
     }
-    for (int key = KEY_SPAN; is_ok && key <= KEY_PROCESS; key++) {
+    for (int key = 0; is_ok && key < DETAIL_KEYS; key++) {
         for (size_t i = 0; i < x.n; i++)
-            sorting_key(&x.list[i], detail_key(&d[(uint32_t)x.list[i]], (enum detail_key)key));
+            sorting_key(&x.list[i], detail_key(s, &r, (uint32_t)x.list[i], (enum detail_key)key));
         sf_radix_sort(x.list, x.space, x.n);
     }
-    for (size_t i = 0, end; is_ok && i < x.n; i = end) {
+    for (size_t i = 0; is_ok && i < x.n; i++)
         w->details[i] = (uint32_t)x.list[i];
-        for (end = i + 1; end < x.n && is_order_open(&d[w->details[i]], &d[(uint32_t)x.list[end]]);
-             end++)
-            w->details[end] = (uint32_t)x.list[end];
-        if (end - i > 1)
-            qsort_r(w->details + i, end - i, sizeof(*w->details), profile_set_write_by_thread, w);
-    }
     w->n_details = (uint32_t)x.n;
     sorting_done(&x);
+    sf_heap_free(r.spans);
+    sf_heap_free(r.threads);
     return is_ok;
 }
 
@@ -276,8 +303,7 @@ static enum sf_err write_details(struct work *w, struct sf_profile_block_writer 
 {
     enum sf_err err = SF_OK;
     for (uint32_t i = 0; !err && i < w->n_details; i++) {
-        struct sf_profile_detail d = w->s->details[w->details[i]];
-        d.series = w->s->rows[d.series].series;
+        struct sf_profile_detail d = sf_profile_set_detail(w->s, w->details[i]);
         err = sf_profile_details_encode_row(to, &d, 1, why);
     }
     return err;

@@ -5,9 +5,9 @@
  *
  * A tree is filled either stack by stack, from samples, or node by node, by merges; never both.
  * Stack by stack, a node is looked up by the hash of the whole path from the root to it: a known
- * stack takes one lookup, and a walk up the tree to verify it. For a new stack, binary search finds
- * the known callers, since all callers of a known node are known; all frames below are new. Node by
- * node, it is looked up by its parent and its location. */
+ * stack takes one lookup, and a walk up the tree to verify it. For a new stack, a search by steps
+ * and halves finds the known callers, since all callers of a known node are known; all frames below
+ * are new. Node by node, it is looked up by its parent and its location. */
 #pragma once
 #include "base/limits.h"
 #include "base/table.h"
@@ -36,7 +36,8 @@ bool sf_stack_tree_add_stack(struct sf_stack_tree *t, const uint32_t *locations,
 struct sf_stack_path {
     const uint32_t *locations; /* leaf first */
     uint32_t n;
-    uint64_t evens[SF_LIMIT_FRAMES / 2 + 1]; /* hashes of the outermost 0, 2, 4, ... frames */
+    uint64_t hashes[SF_LIMIT_FRAMES + 1]; /* of the outermost 1, 2, 3, ... frames; the first is
+                                           * not used */
 };
 bool sf_stack_tree_path(const struct sf_stack_tree *t, const uint32_t *locations, uint32_t n,
                         struct sf_stack_path *out); /* false: more than SF_LIMIT_FRAMES */

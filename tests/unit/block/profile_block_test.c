@@ -636,6 +636,38 @@ TEST(profile_block, takes_back_what_was_added_last)
     done(&r);
 }
 
+/* A set that is told what another one held needs no larger tables for the same profiles, and holds
+ * the same. */
+TEST(profile_block, is_the_same_of_a_set_with_reserved_tables)
+{
+    struct rig r, again;
+    struct sf_buf bytes = {0}, bytes_again = {0};
+    struct sf_profile_set *s;
+    uint32_t n_slots;
+    init(&r);
+    init(&again);
+    r.has_no_lines = again.has_no_lines = true;
+    fill(&r, 4, 9, 500, true);
+    for (int i = 0; i < 3; i++) {
+        again.sets[i] = sf_profile_set_new(1, r.sets[i]->service);
+        assert_non_null(again.sets[i]);
+        sf_profile_set_reserve(again.sets[i], sf_profile_set_sizes(r.sets[i]));
+    }
+    s = again.sets[0];
+    n_slots = s->tree.paths.n_slots;
+    assert_true(n_slots > 64);
+    fill(&again, 4, 9, 500, true);
+    assert_int_equal(s->tree.paths.n_slots, n_slots);
+    assert_ok(write_block(&r, true, NULL, &bytes));
+    assert_ok(write_block(&again, true, NULL, &bytes_again));
+    assert_int_equal(bytes.len, bytes_again.len);
+    assert_memory_equal(bytes.p, bytes_again.p, bytes.len);
+    sf_buf_done(&bytes);
+    sf_buf_done(&bytes_again);
+    done(&r);
+    done(&again);
+}
+
 TEST(profile_block, notices_every_damaged_byte)
 {
     struct rig r;

@@ -261,8 +261,7 @@ static enum sf_err profile_details_read_set(struct sf_profile_walk *w,
     bool has_begun = false;
     enum sf_err err = SF_OK;
     for (uint32_t i = 0; !err && i < s->set->n_details; i++) {
-        struct sf_profile_detail d = s->set->details[i];
-        d.series = s->set->rows[d.series].series;
+        struct sf_profile_detail d = sf_profile_set_detail(s->set, i);
         if (!profile_details_is_wanted(s, g->want, &d))
             continue;
         if (!has_begun)

@@ -22,6 +22,7 @@ bool sf_profile_flush_switch(struct sf_local *l, uint64_t next_gen, uint64_t lsn
     fresh = sf_profile_mem_new(&l->budget);
     if (!fresh)
         return false;
+    sf_profile_mem_learn(fresh, l->prof);
     fresh->gen = next_gen;
     fresh->after_lsn = lsn;
     sf_mutex_lock(&l->prof_lock);

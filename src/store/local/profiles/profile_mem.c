@@ -45,6 +45,26 @@ void sf_profile_mem_unref(struct sf_profile_mem *m)
     sf_heap_free(m);
 }
 
+void sf_profile_mem_learn(struct sf_profile_mem *m, const struct sf_profile_mem *before)
+{
+    for (uint32_t i = 0; i < before->n_sets; i++) {
+        uint64_t hash = before->keys.hashes[i];
+        size_t at = (hash >> 32) % SF_PROFILE_MEM_LAST;
+        if (before->sets[i]) {
+            m->last[at].hash = hash;
+            m->last[at].sizes = sf_profile_set_sizes(before->sets[i]);
+        }
+    }
+}
+
+static void profile_mem_reserve(const struct sf_profile_mem *m, uint32_t place)
+{
+    uint64_t hash = m->keys.hashes[place];
+    size_t at = (hash >> 32) % SF_PROFILE_MEM_LAST;
+    if (m->last[at].hash == hash)
+        sf_profile_set_reserve(m->sets[place], m->last[at].sizes);
+}
+
 static bool profile_mem_grow(struct sf_profile_mem *m)
 {
     uint32_t sets = m->cap_sets, marks = sets, is_touched = sets;
@@ -76,6 +96,7 @@ static struct sf_profile_set *profile_mem_find_set(struct sf_profile_mem *m, uin
         if (!fresh)
             return NULL;
         m->sets[place] = fresh;
+        profile_mem_reserve(m, place);
     }
     if (!m->is_touched[place]) {
         m->is_touched[place] = true;

@@ -12,6 +12,8 @@
 #include "os/thread.h"
 #include "store/local/budget.h"
 
+enum { SF_PROFILE_MEM_LAST = 256 };
+
 struct sf_profile_mem {
     atomic_uint refs;
     struct sf_budget *budget;
@@ -30,12 +32,19 @@ struct sf_profile_mem {
     uint32_t *touched;
     uint32_t n_touched;
     struct sf_arena scratch;
+    /* What services had before the last flush, by the hash of their key: tables that begin with
+     * their last size are not made again and again while they grow. */
+    struct {
+        uint64_t hash;
+        struct sf_profile_set_sizes sizes;
+    } last[SF_PROFILE_MEM_LAST];
     size_t counted_len;
     uint64_t n_samples, n_profiles;
 };
 
 struct sf_profile_mem *sf_profile_mem_new(struct sf_budget *budget); /* NULL: no memory */
 struct sf_profile_mem *sf_profile_mem_ref(struct sf_profile_mem *m);
+void sf_profile_mem_learn(struct sf_profile_mem *m, const struct sf_profile_mem *before);
 void sf_profile_mem_unref(struct sf_profile_mem *m); /* NULL is fine */
 
 /* Adds a piece of a request; several pieces may follow each other. Call with the lock held. On

@@ -33,7 +33,7 @@ static enum sf_err profile_spans_see_spans(void *arg, struct sf_profile_walk *w,
     if (!ids)
         return sf_no_room(why, "the answer");
     for (uint32_t i = 0; !err && s->set && i < s->set->n_details; i++) {
-        sf_span_id id = s->set->details[i].span_id;
+        sf_span_id id = s->set->ids[s->set->details[i].ids].span_id;
         if (id && id >= f->low && id <= f->high)
             err = note_span(f, w, s->service, id, why);
     }
