@@ -236,7 +236,8 @@ def test_the_library_chooses_by_the_hash_that_the_server_uses_and_totals_are_who
 
 
 def test_escalation_ends_with_the_request():
-    _, said = tell("escalated", {"SPANFLAME_PROFILES": "cpu"}, conditional__escalate="true", conditional__slow_request_threshold="100ms")
+    _, said = tell("escalated", {"SPANFLAME_PROFILES": "cpu"}, adaptive__budget="100%", conditional__escalate="true",
+                   conditional__slow_request_threshold="100ms")
     slow, after = (int(n) for n in said["samples"].split())
     print(f"# samples in 0.5 CPU seconds: {slow} while the request is slow, {after} after it")
     assert slow > 3 * after > 0, (slow, after)
