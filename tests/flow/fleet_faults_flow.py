@@ -10,10 +10,11 @@ import struct
 import sys
 import threading
 import time
+import urllib.parse
 
 sys.path.insert(0, os.path.dirname(__file__))
 import clickhouse_bed  # noqa: E402
-from fleet_flow import KILLS, Proxy, command, config, need_clickhouse, shipped, wait_for  # noqa: E402
+from fleet_flow import KILLS, Proxy, command, config, need_clickhouse, shipped, spans_of, wait_for  # noqa: E402
 from fleet_life_flow import KEEP, QUICK, Hour, gates, judged, pins_of  # noqa: E402
 from pprof_make import otlp  # noqa: E402
 from server import Server, make_span, tap  # noqa: E402
@@ -206,6 +207,25 @@ def test_an_erasure_is_open_until_every_shard_has_what_was_being_sent():
             wait_for(lambda: bed.count("spanflame.erasure_acks", "is_done") > 0)
             assert bed.count("spanflame.spans", "service = 'gone'") == 0
             assert command(b, "verify")[0] == 0
+
+
+def test_erasing_a_service_leaves_the_other_spans_of_its_traces():
+    need_clickhouse()
+    trace = os.urandom(16)
+    with clickhouse_bed.Bed(2) as bed, Server(config(bed.url(), **QUICK)) as a, Server(config(bed.url(), **QUICK)) as b:
+        root = make_span(trace=trace, service="gone", name="secret operation")
+        a.send([root, make_span(trace=trace, parent=root["span_id"], service="stays", name="kept")])
+        a.send([make_span(service="gone") for _ in range(10)])
+        shipped(a)
+        assert len(spans_of(b, trace)[1]) == 2
+        assert b.request("DELETE", "/api/v1/erase?service=gone").status == 200
+        for s in (a, b):
+            wait_for(lambda s=s: [x["name"] for x in spans_of(s, trace)[1].values()] == ["kept"])
+            found = s.get("/api/search?q=" + urllib.parse.quote('{ name = "kept" }'), {"Accept": "application/json"})
+            assert len(json.loads(found.body)["traces"]) == 1, found.text
+        assert bed.count("spanflame.traces") == 1
+        assert bed.count("spanflame.traces", "has(services, 'gone') OR root_service = 'gone' OR root_name != ''") == 0
+        assert command(a, "verify")[0] == 0
 
 
 # ---- hundreds of kills ----

@@ -113,9 +113,9 @@ def test_spans_and_profiles_arrive_in_every_column():
         assert totals == (1, 2, 2), totals
         state = s.json("/api/v1/store")
         assert state["rows"] == {"traces": 51, "spans": 52, "profiles": 1, "aggregates": 2, "details": 2}, state
-        assert [x["is_up"] for x in state["shards"]] == [True, True] and state["shards"][0]["schema"] == 5, state
+        assert [x["is_up"] for x in state["shards"]] == [True, True] and state["shards"][0]["schema"] == 6, state
         code, text = command(s, "status")
-        assert code == 0 and "lag 0.0 s" in text and "schema 5" in text, text
+        assert code == 0 and "lag 0.0 s" in text and "schema 6" in text, text
         assert s.metric("spanflame_ship_shards_up") == 2 and s.metric('spanflame_ship_rows_total{table="spans"}') == 52
         code, text = command(s, "verify")
         assert code == 0 and "every row is stored exactly once" in text, text
@@ -159,7 +159,7 @@ def test_a_trace_is_whole_on_every_node():
         b.send(children[10:] + children[:1])  # one of them both have
         b.send([make_span(trace=other, service="web")])
         for s in (a, b):
-            wait_for(lambda s=s: len(spans_of(s, trace)[1]) == 31, seconds=10)
+            wait_for(lambda s=s: len(spans_of(s, trace)[1]) == 31)
         shipped(a), shipped(b)
         first, second = spans_of(a, trace), spans_of(b, trace)
         assert first[1] == second[1], "both nodes give the same spans"
@@ -479,7 +479,7 @@ def test_a_shard_that_hangs_does_not_hold_up_later_requests():
                 n.append([q for q in proxies[1].questions[before:] if not q.startswith(("SELECT 1 ", "KILL"))])
             assert len(n[0]) == 1 and not any(n[1:]), n  # only probes
             state = reader.json("/api/v1/store")["shards"]
-            assert state[0]["schema"] == 5 and "timed out" in state[1]["error"], state
+            assert state[0]["schema"] == 6 and "timed out" in state[1]["error"], state
             goes_on.set()
 
             def whole():

@@ -118,6 +118,37 @@ static enum sf_err erase_table(struct sf_row_removal *r, uint64_t id, uint64_t *
     return err;
 }
 
+/* A row of `traces` stands for spans of several services: it stays for the others, without what it
+ * says of the erased one. */
+static enum sf_err remote_erase_from_traces(struct sf_row_removal *r, sf_str service,
+                                            struct sf_why *why)
+{
+    struct sf_buf sql = {0}, name = {0}, where = {0};
+    uint64_t n = 0;
+    sf_str all = r->where;
+    enum sf_err err;
+    sf_remote_source_quote(&name, service);
+    sf_buf_print(&where, "%.*s AND length(services) > 1", SF_STR_ARG(all));
+    r->where = sf_buf_str(&where);
+    err = sf_buf_ok(&where) && sf_buf_ok(&name) ? sf_row_removal_count(r, &n, why)
+                                                : sf_no_memory(why, "a statement");
+    if (!err && n) {
+        sf_str x = sf_buf_str(&name);
+        sf_buf_print(&sql,
+                     "ALTER TABLE %s.%s UPDATE services = arrayFilter(x -> x != %.*s, services), "
+                     "root_name = if(root_service = %.*s, '', root_name), root_service = "
+                     "if(root_service = %.*s, '', root_service) WHERE %.*s SETTINGS mutations_sync "
+                     "= 2",
+                     r->database, r->table, SF_STR_ARG(x), SF_STR_ARG(x), SF_STR_ARG(x),
+                     SF_STR_ARG(r->where));
+        err = remote_erase_run(r->shard, &sql, why);
+    }
+    r->where = all;
+    sf_buf_done(&name);
+    sf_buf_done(&where);
+    return err;
+}
+
 enum sf_err sf_remote_erase_rows(struct sf_shard *shard, const char *database, uint64_t id,
                                  sf_str tenant, const struct sf_selector *which, uint64_t *io_n,
                                  struct sf_why *why)
@@ -133,7 +164,12 @@ enum sf_err sf_remote_erase_rows(struct sf_shard *shard, const char *database, u
         if (!remote_erase_put_where(&where, &tables[i], tenant, which))
             continue;
         r.where = sf_buf_str(&where);
-        err = sf_buf_ok(&where) ? erase_table(&r, id, io_n, why) : sf_no_memory(why, "a statement");
+        err = sf_buf_ok(&where) ? SF_OK : sf_no_memory(why, "a statement");
+        if (!err && tables[i].has & BY_LIST && which->what == SF_SELECT_SERVICE &&
+            which->from_ns <= 0 && which->to_ns <= 0)
+            err = remote_erase_from_traces(&r, which->service, why);
+        if (!err)
+            err = erase_table(&r, id, io_n, why);
     }
     sf_buf_done(&where);
     return err;

@@ -60,7 +60,7 @@ static const struct table tables[SF_SHIP_TABLES] = {
     [SF_SHIP_TRACES] =
         {"traces",
          "tenant, day, trace_id, start_ns, end_ns, services, root_service, root_name, spans, "
-         "errors, batch",
+         "errors, batch, first_bucket, last_bucket",
          "(tenant LowCardinality(String), day Date, trace_id FixedString(16), start_ns UInt64, "
          "end_ns UInt64, services Array(LowCardinality(String)), "
          "root_service LowCardinality(String), root_name LowCardinality(String), spans UInt32, "
@@ -340,7 +340,25 @@ static enum sf_err step_5(const char *database,
     return err;
 }
 
-static sf_schema_step *const steps[SF_SCHEMA_VERSION] = {step_1, step_2, step_3, step_4, step_5};
+/* In which buckets the spans are: `spans` is sorted by bucket and then by trace. Rows of older
+ * nodes have 0 in both. */
+static enum sf_err step_6(const char *database,
+                          enum sf_err (*run)(void *arg, struct sf_buf *sql, struct sf_why *why),
+                          void *arg, struct sf_why *why)
+{
+    struct sf_buf sql = {0};
+    enum sf_err err;
+    sf_buf_print(&sql,
+                 "ALTER TABLE %s.traces ADD COLUMN IF NOT EXISTS first_bucket UInt32 CODEC(T64, "
+                 "ZSTD(1)), ADD COLUMN IF NOT EXISTS last_bucket UInt32 CODEC(T64, ZSTD(1))",
+                 database);
+    err = run(arg, &sql, why);
+    sf_buf_done(&sql);
+    return err;
+}
+
+static sf_schema_step *const steps[SF_SCHEMA_VERSION] = {step_1, step_2, step_3,
+                                                         step_4, step_5, step_6};
 
 static enum sf_err schema_walk(uint32_t from, const char *database,
                                enum sf_err (*run)(void *arg, struct sf_buf *sql,

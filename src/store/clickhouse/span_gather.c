@@ -68,6 +68,33 @@ static void span_gather_put_entries(const struct sf_span_gather *g, struct sf_bu
     sf_buf_print(sql, ") GROUP BY scope FORMAT RowBinary");
 }
 
+/* The table of traces tells in which buckets a trace has spans, since it is sorted by trace and
+ * `spans` is not: otherwise a piece of each bucket would be read for each trace. Rows of older
+ * nodes tell the first day of the spans of a request, and their length in time; no span is farther
+ * than 32 days from it (sf_remote_outbox_time). */
+void sf_span_gather_put_traces(const struct sf_remote_source *source, sf_str which, sf_str starts,
+                               struct sf_buf *sql)
+{
+    sf_buf_add_str(sql, which);
+    sf_buf_print(
+        sql,
+        " AND (day, bucket, trace_id) IN (SELECT toDate(toUInt16(intDiv(b, 86400))), toUInt32(b), "
+        "trace_id FROM (SELECT trace_id, arrayJoin(range(min(toUInt32(if(last_bucket = 0, "
+        "toUInt16(day) * 86400, first_bucket))), max(toUInt32(if(last_bucket = 0, (toUInt16(day) + "
+        "2 + least(32, intDiv(greatest(end_ns, start_ns) - start_ns, 86400000000000))) * 86400, "
+        "last_bucket))) + 1, 300)) AS b FROM %s.traces WHERE ",
+        source->database);
+    sf_buf_add_str(sql, which);
+    sf_buf_print(sql, " GROUP BY trace_id)");
+    if (starts.len) {
+        sf_buf_print(sql, " UNION ALL SELECT toDate(toUInt16(intDiv(x.1, 86400))), x.1, x.2 FROM "
+                          "(SELECT arrayJoin([");
+        sf_buf_add_str(sql, starts);
+        sf_buf_print(sql, "]) AS x)");
+    }
+    sf_buf_print(sql, ")");
+}
+
 struct part { /* the rows of one shard */
     uint32_t first, n;
 };

@@ -23,6 +23,10 @@ enum sf_err sf_span_gather_init(struct sf_span_gather *g, const struct sf_remote
                                 struct sf_query_ctx *q, struct sf_why *why);
 void sf_span_gather_done(struct sf_span_gather *g); /* a zeroed object is allowed */
 
+/* Writes a condition for the spans of traces; `which` is one on tenants and trace ids. `starts`:
+ * "(bucket, trace_id), ..." where such spans are known to be; empty: none. */
+void sf_span_gather_put_traces(const struct sf_remote_source *source, sf_str which, sf_str starts,
+                               struct sf_buf *sql);
 /* Reads the rows of `spans` that satisfy `where` (which includes the tenants), at most `limit` per
  * shard (0: all). Replaces rows found before. */
 enum sf_err sf_span_gather_read(struct sf_span_gather *g, sf_str where, uint64_t limit,

@@ -26,6 +26,7 @@ struct trace {
     uint32_t root;  /* a span, or SF_NONE */
     uint32_t first; /* the first of its spans; `next` has the following ones */
     uint16_t day;
+    uint32_t first_bucket, last_bucket;
 };
 
 struct adding {
@@ -40,6 +41,11 @@ struct adding {
     struct sf_table at;
     struct sf_buf scratch;
 };
+
+static uint32_t span_rows_bucket(int64_t at_ns)
+{
+    return (uint32_t)(at_ns / (300 * SF_NS_PER_S) * 300);
+}
 
 static void span_rows_add_tenant_day(struct sf_buf *row, sf_str tenant, uint16_t day)
 {
@@ -216,7 +222,7 @@ static void span_rows_add_span(struct adding *a, const struct sf_span *s, uint32
     span_rows_add_scope(a, shard, day, s->scope);
     row = sf_remote_outbox_row(a->o, shard, SF_SHIP_SPANS, day);
     span_rows_add_tenant_day(row, a->tenant, day);
-    sf_buf_add_u32le(row, (uint32_t)(at_ns / (300 * SF_NS_PER_S) * 300));
+    sf_buf_add_u32le(row, span_rows_bucket(at_ns));
     sf_row_add_str(row, r->service);
     sf_row_add_str(row, s->name);
     sf_buf_add_u64le(row, s->start_ns);
@@ -259,8 +265,12 @@ static struct trace *span_rows_find_trace(struct adding *a, sf_trace_id id)
             return &a->traces[at];
     }
     sf_table_keep(&a->at, &lookup, a->n_traces);
-    a->traces[a->n_traces] = (struct trace){
-        .id = id, .start_ns = UINT64_MAX, .root = SF_NONE, .first = SF_NONE, .day = UINT16_MAX};
+    a->traces[a->n_traces] = (struct trace){.id = id,
+                                            .start_ns = UINT64_MAX,
+                                            .root = SF_NONE,
+                                            .first = SF_NONE,
+                                            .day = UINT16_MAX,
+                                            .first_bucket = UINT32_MAX};
     return &a->traces[a->n_traces++];
 }
 
@@ -269,6 +279,7 @@ static void note_trace(struct adding *a, uint32_t place, int64_t at_ns)
     const struct sf_span *s = &a->b->spans[place];
     struct trace *t = span_rows_find_trace(a, s->trace_id);
     uint16_t day = sf_remote_outbox_day(at_ns);
+    uint32_t bucket = span_rows_bucket(at_ns);
     if (!t)
         return;
     a->next[place] = t->first;
@@ -276,6 +287,8 @@ static void note_trace(struct adding *a, uint32_t place, int64_t at_ns)
     t->start_ns = s->start_ns < t->start_ns ? s->start_ns : t->start_ns;
     t->end_ns = s->end_ns > t->end_ns ? s->end_ns : t->end_ns;
     t->day = day < t->day ? day : t->day;
+    t->first_bucket = bucket < t->first_bucket ? bucket : t->first_bucket;
+    t->last_bucket = bucket > t->last_bucket ? bucket : t->last_bucket;
     t->n_spans++;
     t->n_errors += s->status == SF_STATUS_ERROR;
     if (!s->parent_id)
@@ -320,6 +333,8 @@ static void span_rows_add_trace(struct adding *a, const struct trace *t)
     sf_buf_add_u32le(row, t->n_spans);
     sf_buf_add_u32le(row, t->n_errors);
     sf_buf_add_u64le(row, a->o->batch);
+    sf_buf_add_u32le(row, t->first_bucket);
+    sf_buf_add_u32le(row, t->last_bucket);
 }
 
 /* ---- all ---- */

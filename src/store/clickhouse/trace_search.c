@@ -15,6 +15,7 @@
 #include "base/list.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "base/time_unit.h"
 #include "store/clickhouse/cond_sql.h"
 #include "store/clickhouse/span_gather.h"
 #include "store/local/view.h"
@@ -369,6 +370,17 @@ static void trace_search_put_ids(const struct cursor *c, struct sf_buf *sql)
     sf_buf_print(sql, ")");
 }
 
+/* Where the span is that made the trace a candidate: the table of traces may have lost its day. */
+static void trace_search_put_starts(const struct cursor *c, struct sf_buf *sql)
+{
+    for (uint32_t i = 0; i < c->n_chunk; i++) {
+        char hex[33] = "";
+        sf_hex_encode(c->chunk[i].c.id.b, 16, hex);
+        sf_buf_print(sql, "%s(toUInt32(%" PRIu64 "), toFixedString(unhex('%s'), 16))", i ? "," : "",
+                     c->chunk[i].c.start_ns / (300 * SF_NS_PER_S) * 300 & UINT32_MAX, hex);
+    }
+}
+
 static enum sf_err trace_search_add_own(struct cursor *c, struct sf_why *why)
 {
     struct sf_trace_ask *asks = sf_heap_new_n((size_t)c->n_chunk + 1, sizeof(*asks));
@@ -424,14 +436,20 @@ static void trace_search_drop_view(struct cursor *c)
 static enum sf_err trace_search_read_chunk(struct cursor *c, struct sf_why *why)
 {
     struct sf_span_query query = c->query;
-    struct sf_buf where = {0};
+    struct sf_buf which = {0}, starts = {0}, where = {0};
     enum sf_err err = trace_search_choose(c, why);
     if (err || c->n_chunk == 0) {
         c->has_ended = !err;
         return err;
     }
-    trace_search_put_ids(c, &where);
-    err = sf_view_open(c->source.store, &c->view, why);
+    trace_search_put_ids(c, &which);
+    trace_search_put_starts(c, &starts);
+    sf_span_gather_put_traces(&c->source, sf_buf_str(&which), sf_buf_str(&starts), &where);
+    err = sf_buf_ok(&which) && sf_buf_ok(&starts) && sf_buf_ok(&where)
+              ? sf_view_open(c->source.store, &c->view, why)
+              : sf_no_memory(why, "a statement");
+    sf_buf_done(&which);
+    sf_buf_done(&starts);
     if (!err)
         err = sf_span_gather_read(&c->gather, sf_buf_str(&where), 0, why);
     for (uint32_t i = 0; !err && i < c->gather.found.n_rows; i++)

@@ -64,21 +64,16 @@ static void print_which(const struct cursor *c, size_t from, struct sf_buf *sql)
     sf_buf_print(sql, ")");
 }
 
-/* The table of traces tells on which days a trace has spans, since it is sorted by trace and
- * `spans` is not. Each of its rows has the first day of the spans of one request and their length
- * in time. */
 static void print_spans(const struct cursor *c, size_t from, struct sf_buf *sql)
 {
-    sf_buf_print(sql,
-                 "WITH (SELECT (min(day), max(toDate(toUInt16(least(65535, toUInt16(day) + 1 + "
-                 "intDiv(greatest(end_ns, start_ns) - start_ns, 86400000000000)))))) FROM "
-                 "%s.traces WHERE ",
-                 c->source.database);
-    print_which(c, from, sql);
-    sf_buf_print(sql, ") AS days SELECT %s FROM %s.spans WHERE ", sf_span_answer_columns,
-                 c->source.database);
-    print_which(c, from, sql);
-    sf_buf_print(sql, " AND day >= days.1 AND day <= days.2 FORMAT RowBinary");
+    struct sf_buf which = {0};
+    print_which(c, from, &which);
+    sf_buf_print(sql, "SELECT %s FROM %s.spans WHERE ", sf_span_answer_columns, c->source.database);
+    sf_span_gather_put_traces(&c->source, sf_buf_str(&which), SF_STR_NONE, sql);
+    sf_buf_print(sql, " FORMAT RowBinary");
+    if (which.err && !sql->err)
+        sql->err = which.err;
+    sf_buf_done(&which);
 }
 
 static int trace_union_by_trace(const void *x, const void *y)
