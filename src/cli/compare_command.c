@@ -37,7 +37,7 @@ int sf_compare_command_run(int argc, char **argv)
         .summary = "Compare the time and the code of two sets of spans, per span.",
         .details = "A TraceQL query selects a set of spans. The first table shows the duration: "
                    "the mean per span of "
-                   "both sides, divided into parts (on CPU, lock, child spans, unknown and so "
+                   "both sides, divided into parts (running, lock, child spans, unknown and so "
                    "on) whose differences add up to the difference in duration, with the functions "
                    "and child spans in each part. The second table shows the functions of one "
                    "profile type. \"At "

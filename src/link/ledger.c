@@ -424,16 +424,16 @@ const char *sf_ledger_part_name(enum sf_ledger_part part)
 
 const char *sf_ledger_part_words(enum sf_ledger_part part)
 {
-    static const char *const words[SF_PARTS] = {"on CPU",
+    static const char *const words[SF_PARTS] = {"running",
                                                 "garbage collection",
                                                 "waiting for a CPU",
                                                 "lock",
-                                                "disk I/O",
-                                                "network I/O",
-                                                "I/O",
+                                                "disk",
+                                                "network",
+                                                "disk or network",
                                                 "sleep",
-                                                "children in this process",
-                                                "remote children",
+                                                "child spans",
+                                                "other services",
                                                 "unknown"};
     return words[part];
 }

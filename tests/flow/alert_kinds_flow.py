@@ -124,7 +124,7 @@ def test_2_alerts_say_why():
                                                            "more-cpu", "held")) and alerts(), "they fire")
     assert "ms" in fired["slower"]["annotations"]["why"], fired["slower"]
     # Of a part: that part, whatever the whole duration did, and the function that grew.
-    assert re.search(r"^v2 against v1: on CPU \+[\d.]+ ms per span \(95 % interval .*\), mostly parse$",
+    assert re.search(r"^v2 against v1: running \+[\d.]+ ms per span \(95 % interval .*\), mostly parse$",
                      fired["more-running"]["annotations"]["why"]), fired["more-running"]
     # Of a type of samples: that type, not how long spans take.
     assert re.search(r"^v2 against v1: \S*cpu\S* per span is 80 ms, and was 40 ms; parse has [\d.]+ ms more \(95 % interval .* to .*\)$",

@@ -251,7 +251,7 @@ def test_under_five_samples_no_form_has_times_or_a_hot_path():
     part = next(p for p in server.json(ledger)["parts"] if p["part"] == "cpu")
     assert part["fewSamples"] == 2 and part["ns"] <= 1290000, part
     text = server.get(ledger + "?format=text").text
-    assert "on CPU                     2 samples\n" in text and "cut to fit" not in text and "100 %" not in text, text
+    assert "running                    2 samples\n" in text and "cut to fit" not in text and "100 %" not in text, text
     text = server.get(f"/api/v1/spans/{trace.hex()}/{own.hex()}/profile?part=cpu&format=text").text
     assert "HOT PATH" not in text and "by itself" not in text and " ms in" not in text and "2 samples" in text, text
     rows = server.json("/api/v1/frames/spans?function=wal&service=few&from=now-1h")["spans"]

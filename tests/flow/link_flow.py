@@ -236,7 +236,7 @@ def test_the_ledger_adds_up():
     assert parts["cpu"] == 10 * MS and parts["child"] == 40 * MS and parts["unknown"] == 30 * MS, parts
     assert "off-CPU" in answer["reason"]
     text = server.get(f"/api/v1/spans/{trace}/{own}/ledger?format=text").text
-    assert "children in this process" in text and "50 %" in text, text
+    assert "child spans" in text and "50 %" in text, text
 
 
 def test_a_trace_is_one_flame_graph():
@@ -746,7 +746,7 @@ def test_the_commands_ask_for_the_same():
     trace, own, child = request("asks")
     send("asks", {**tagged({"main;rules;regex.match": 50 * MS}, own), **tagged({"main;sign": 25 * MS}, child)})
     code, out, err = run("ledger", own, "--trace", trace)
-    assert code == 0 and re.search("on CPU +40 ms +50 %", out), (code, out, err)
+    assert code == 0 and re.search("running +40 ms +50 %", out), (code, out, err)
     code, out, err = run("ledger", own, "--trace", trace, "--output", "json")
     assert code == 0 and json.loads(out)["durationNs"] == 80 * MS, (code, out, err)
     code, out, err = run("findings", "--trace", trace)

@@ -79,7 +79,7 @@ export function hottest(span: Span, ledger: SpanLedger | undefined, unit: string
   return span.estimatedSamples !== undefined ? `${ESTIMATE}${samples(span.estimatedLooks ?? span.estimatedSamples)}` : "";
 }
 
-/** "on CPU ~3 ms, lock 1 ms"; of a few samples their number and no time. */
+/** "running ~3 ms, lock 1 ms"; of a few samples their number and no time. */
 export function ledgerWords(span: Span, ledger: SpanLedger): string {
   const time = (part: string, ns: number) => (part === "cpu" && span.fewSamples !== undefined ? samples(span.fewSamples) : `${ledger.estimates.includes(part) ? ESTIMATE : ""}${duration(ns)}`);
   return Object.entries(ledger.parts).sort((x, y) => y[1] - x[1]).map(([p, ns]) => `${PART_WORDS[p] ?? p} ${time(p, ns)}`).join(", ");

@@ -47,14 +47,15 @@ export function sideNames(url: Params): readonly [string, string] {
   return url["split"] === "errors" ? ["Successful", "Failed"] : ["Fast", "Slow"];
 }
 
-function Side(props: { title: string; side: CompareSide; unit: string; color: string }) {
+/** `of`: what it is called, where that is shorter than its query. */
+function Side(props: { title: string; side: CompareSide; unit: string; color: string; of?: string | undefined }) {
   const { side } = props;
   return (
     <div class="side-card">
       <i class="sq" style={{ background: props.color }} aria-hidden="true" />
       <span class="l">{props.title}</span>
       <bdi class="mono name" title={visible(side.words)}>
-        {visible(side.words)}
+        {visible(props.of ?? side.words)}
       </bdi>
       <span class="spring" />
       <span class="f3 sm nw">
@@ -392,8 +393,8 @@ export function Compare(props: { range: Range }) {
         {(c) => (
           <>
             <div class="sides">
-              <Side title={names[0]} color="var(--less-2)" side={c.left} unit={c.unit} />
-              <Side title={names[1]} color="var(--more-2)" side={c.right} unit={c.unit} />
+              <Side title={names[0]} color="var(--less-2)" side={c.left} unit={c.unit} of={isDeploy ? `${url["service"] ?? ""} ${url["against"] ?? ""}` : undefined} />
+              <Side title={names[1]} color="var(--more-2)" side={c.right} unit={c.unit} of={isDeploy ? `${url["service"] ?? ""} ${url["version"] ?? ""}` : undefined} />
             </div>
             {!explained && <div class="card why">
               <p class="says" data-answer>
