@@ -95,6 +95,12 @@ enum sf_err sf_span_block_reader_limit(struct sf_why *why);
 enum sf_err sf_table_decode_set(struct sf_span_block_reader *r, enum sf_block_tables set,
                                 struct sf_why *why);
 
+/* granule_table.c. Is the block a part in memory? Parts are uncompressed and lack the filters of
+ * files; tables borrow from their bytes. */
+bool sf_granule_table_is_part(const struct sf_span_block_reader *r);
+/* `raw` is the content of GRAN. What is kept of it has the lifetime of the tables. */
+enum sf_err sf_granule_table_read(struct sf_span_block_reader *r, sf_bytes raw, struct sf_why *why);
+
 /* Range of indexes in by_name for (tenant, scope, name). */
 void sf_table_decode_find_keys(const struct sf_span_block_reader *r, uint32_t tenant, uint8_t scope,
                                sf_str name, uint32_t *out_first, uint32_t *out_n);

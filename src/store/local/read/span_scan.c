@@ -11,6 +11,7 @@
 #include "base/num.h"
 #include "block/span/span_block_reader.h"
 #include "os/clock.h"
+#include "store/local/read/candidates.h"
 #include "store/local/read/column_read.h"
 #include "store/local/read/conds.h"
 #include "store/local/read/doubles.h"
@@ -20,7 +21,6 @@
 #include "store/local/read/trace_read.h"
 
 enum {
-    MAX_CANDIDATES = 1 << 20,
     NO_GRANULE = -1,
     /* After this many loaded traces it pays to find out which are in a single run. */
     MANY_LOADS = 64
@@ -31,22 +31,6 @@ struct unit { /* something to examine: a run, or one granule of it */
     struct sf_run *run; /* borrowed from the snapshot */
     size_t place;       /* index of the run in the snapshot */
     int64_t granule;    /* NO_GRANULE: the run as a whole */
-};
-
-struct spot { /* where spans of a trace were found */
-    struct sf_trace_place at;
-    size_t run;     /* place in the snapshot */
-    uint64_t trace; /* number in the run */
-    bool is_known;  /* the trace begins and ends in that granule */
-};
-
-struct candidate { /* a trace with a match */
-    struct spot spot;
-    sf_trace_id id;
-    uint32_t tenant;
-    int64_t start_ns; /* start of the spans found so far; of the whole trace when is_exact */
-    bool is_exact, is_used;
-    uint32_t next; /* in the free list: index + 1 */
 };
 
 struct cursor {
@@ -81,11 +65,7 @@ struct cursor {
     uint64_t n_unopened; /* estimated number in runs that are not opened yet */
     struct unit *units;  /* heap */
     size_t n_units, units_cap;
-    struct candidate *cands;
-    uint32_t n_cands, cands_cap, free_cand;
-    uint32_t *heap; /* indexes of candidates */
-    uint32_t n_heap;
-    struct sf_table cand_at;
+    struct sf_candidates cands;
     size_t counted_len;
 };
 
@@ -113,86 +93,6 @@ static struct unit pop_unit(struct cursor *c)
     struct unit top = c->units[0];
     sf_heap_queue_pop(c->units, c->n_units--, sizeof(top), unit_before, c);
     return top;
-}
-
-/* ---- candidates ---- */
-
-static bool cand_before(const void *arg, const void *a, const void *b)
-{
-    const struct cursor *c = arg;
-    const struct candidate *x = &c->cands[*(const uint32_t *)a];
-    const struct candidate *y = &c->cands[*(const uint32_t *)b];
-    int id;
-    if (x->start_ns != y->start_ns)
-        return c->is_newest_first ? x->start_ns > y->start_ns : x->start_ns < y->start_ns;
-    id = sf_trace_id_cmp(x->id, y->id);
-    return id ? id < 0 : x->tenant < y->tenant;
-}
-
-/* The first candidate has changed: restore the heap order. */
-static void sink_top(struct cursor *c)
-{
-    sf_heap_queue_sink(c->heap, c->n_heap, 0, sizeof(*c->heap), cand_before, c);
-}
-
-static enum sf_err grow_cands(struct cursor *c, struct sf_why *why)
-{
-    uint32_t cap = c->cands_cap ? c->cands_cap * 2 : 256;
-    struct candidate *cands;
-    uint32_t *heap;
-    if (cap > MAX_CANDIDATES)
-        return sf_fail(why, SF_ERR_LIMIT,
-                       "query: more than %d traces match; narrow the time range or set a limit",
-                       MAX_CANDIDATES / 2);
-    cands = sf_heap_grow(c->cands, cap, sizeof(*cands));
-    if (cands)
-        c->cands = cands;
-    heap = sf_heap_grow(c->heap, cap, sizeof(*heap));
-    if (heap)
-        c->heap = heap;
-    if (!cands || !heap || !sf_table_reserve(&c->cand_at, cap - c->n_heap))
-        return sf_fail(why, SF_ERR_NOMEM, "query: no memory for the traces found");
-    c->cands_cap = cap;
-    return SF_OK;
-}
-
-/* Adds or updates the trace, found with a span that starts at `start_ns`. */
-static enum sf_err add_candidate(struct cursor *c, uint32_t tenant, sf_trace_id id,
-                                 int64_t start_ns, struct spot spot, struct sf_why *why)
-{
-    struct sf_table_lookup lookup;
-    uint32_t at;
-    if (c->free_cand == 0 && c->n_cands == c->cands_cap) {
-        enum sf_err err = grow_cands(c, why);
-        if (err)
-            return err;
-    }
-    lookup = sf_table_lookup(&c->cand_at, sf_trace_id_key(id, tenant));
-    while (sf_table_next(&lookup, &at)) {
-        if (c->cands[at].tenant == tenant && sf_trace_id_eq(c->cands[at].id, id))
-            return SF_OK; /* an earlier start is found when the trace is loaded */
-    }
-    if (c->free_cand) {
-        at = c->free_cand - 1;
-        c->free_cand = c->cands[at].next;
-    } else {
-        at = c->n_cands++;
-    }
-    c->cands[at] = (struct candidate){
-        .spot = spot, .id = id, .tenant = tenant, .start_ns = start_ns, .is_used = true};
-    sf_table_keep(&c->cand_at, &lookup, at);
-    c->heap[c->n_heap] = at;
-    sf_heap_queue_rise(c->heap, c->n_heap++, sizeof(at), cand_before, c);
-    return SF_OK;
-}
-
-static void drop_top(struct cursor *c)
-{
-    uint32_t at = c->heap[0];
-    sf_table_drop(&c->cand_at, sf_trace_id_key(c->cands[at].id, c->cands[at].tenant), at);
-    c->cands[at] = (struct candidate){.next = c->free_cand};
-    c->free_cand = at + 1;
-    sf_heap_queue_pop(c->heap, c->n_heap--, sizeof(at), cand_before, c);
 }
 
 /* ---- looking ---- */
@@ -288,7 +188,7 @@ static int64_t clamp_start(uint64_t start_ns, int64_t min_ns, int64_t max_ns)
     return at < min_ns ? min_ns : at > max_ns ? max_ns : at;
 }
 
-static struct spot spot_of(const struct cursor *c, const struct unit *u, uint32_t t)
+static struct sf_candidate_spot spot_of(const struct cursor *c, const struct unit *u, uint32_t t)
 {
     const struct sf_span_columns *rows = &c->show.base;
     const struct sf_granule_info *info = c->show.view.info;
@@ -296,12 +196,12 @@ static struct spot spot_of(const struct cursor *c, const struct unit *u, uint32_
     bool goes_on = t + 1 == rows->n_traces &&
                    next < sf_span_block_reader_granules(c->show.view.r) &&
                    sf_span_block_reader_granule(c->show.view.r, next)->is_continuation;
-    return (struct spot){.at = {.granule = granule,
-                                .row = rows->firsts[t],
-                                .n_rows = rows->firsts[t + 1] - rows->firsts[t]},
-                         .run = u->place,
-                         .trace = info->first_trace + t,
-                         .is_known = !goes_on && !(t == 0 && info->is_continuation)};
+    return (struct sf_candidate_spot){.at = {.granule = granule,
+                                             .row = rows->firsts[t],
+                                             .n_rows = rows->firsts[t + 1] - rows->firsts[t]},
+                                      .run = u->place,
+                                      .trace = info->first_trace + t,
+                                      .is_known = !goes_on && !(t == 0 && info->is_continuation)};
 }
 
 static enum sf_err span_scan_add_hits(struct cursor *c, const struct unit *u, const uint8_t *hits,
@@ -321,8 +221,8 @@ static enum sf_err span_scan_add_hits(struct cursor *c, const struct unit *u, co
             first_ns = rows->rows.start_ns[i] < first_ns ? rows->rows.start_ns[i] : first_ns;
         start_ns = clamp_start(first_ns, info->ts_min_ns, max_ns);
         if (span_scan_is_in_range(c, start_ns, INT64_MAX)) /* the granule reaches back far enough */
-            err = add_candidate(c, rows->rows.tenant, rows->trace_ids[t], start_ns,
-                                spot_of(c, u, t), why);
+            err = sf_candidates_add(&c->cands, rows->rows.tenant, rows->trace_ids[t], start_ns,
+                                    spot_of(c, u, t), why);
     }
     return err;
 }
@@ -380,9 +280,9 @@ static enum sf_err span_scan_look_at(struct cursor *c, const struct unit *u, str
              sf_tombstones_hide(tombstones, u->run->row.id, rows->tenant, rows->trace_id[i],
                                 rows->resources[rows->resource[i]].service, rows->start_ns[i])))
             continue;
-        err = add_candidate(c, rows->tenant, rows->trace_id[i],
-                            clamp_start(rows->start_ns[i], info.ts_min_ns, info.ts_max_ns),
-                            (struct spot){0}, why);
+        err = sf_candidates_add(&c->cands, rows->tenant, rows->trace_id[i],
+                                clamp_start(rows->start_ns[i], info.ts_min_ns, info.ts_max_ns),
+                                (struct sf_candidate_spot){0}, why);
         while (i + 1 < rows->n_rows && hits[i + 1] &&
                sf_trace_id_eq(rows->trace_id[i], rows->trace_id[i + 1]) &&
                rows->start_ns[i + 1] >= rows->start_ns[i] && !has_tombstones)
@@ -429,7 +329,7 @@ static enum sf_err expand_all(struct cursor *c, struct sf_why *why)
 static enum sf_err span_scan_check_pace(struct cursor *c, struct sf_why *why)
 {
     int64_t now_ns = sf_clock_mono_ns();
-    bool has_found = c->n_heap || c->n_delivered;
+    bool has_found = c->cands.n || c->n_delivered;
     struct sf_pace guess = c->pace;
     enum sf_err err;
     guess.n_all += c->n_unopened;
@@ -448,7 +348,8 @@ static enum sf_err span_scan_look_ahead(struct cursor *c, struct sf_why *why)
     enum sf_err err = SF_OK;
     while (!err && c->n_units) {
         struct unit u;
-        if (c->is_newest_first && c->n_heap && c->units[0].key_ns < c->cands[c->heap[0]].start_ns)
+        if (c->is_newest_first && c->cands.n &&
+            c->units[0].key_ns < sf_candidates_first(&c->cands)->start_ns)
             break;
         err = sf_granules_query_check(c->q, why);
         if (!err)
@@ -499,10 +400,10 @@ static void span_scan_find_around(const struct sf_block_row *row, int64_t *out_f
     *out_to = high < INT64_MAX - SF_PARTED_GAP_NS ? high + SF_PARTED_GAP_NS : INT64_MAX;
 }
 
-static enum sf_err span_scan_load(struct cursor *c, const struct candidate *cand,
+static enum sf_err span_scan_load(struct cursor *c, const struct sf_candidate *cand,
                                   struct sf_why *why)
 {
-    const struct spot *spot = &cand->spot;
+    const struct sf_candidate_spot *spot = &cand->spot;
     int64_t from_ns = 0, to_ns = 0; /* all runs */
     enum sf_err err = SF_OK;
     sf_trace_read_reset(&c->read);
@@ -550,8 +451,8 @@ static enum sf_err keep_matches(struct cursor *c, struct sf_why *why)
 /* Oldest first: the start of a trace is known only when it is loaded, so all are loaded once. */
 static enum sf_err complete_all(struct cursor *c, struct sf_why *why)
 {
-    for (uint32_t i = 0; i < c->n_heap; i++) {
-        struct candidate *cand = &c->cands[c->heap[i]];
+    for (uint32_t i = 0; i < c->cands.n; i++) {
+        struct sf_candidate *cand = &c->cands.list[c->cands.heap[i]];
         enum sf_err err = span_scan_load(c, cand, why);
         if (err == SF_ERR_LIMIT) /* too large for now; loaded again when it is returned */
             continue;
@@ -560,7 +461,7 @@ static enum sf_err complete_all(struct cursor *c, struct sf_why *why)
         cand->start_ns = span_scan_start_of(c);
         cand->is_exact = true;
     }
-    sf_heap_queue_make(c->heap, c->n_heap, sizeof(*c->heap), cand_before, c);
+    sf_candidates_sort(&c->cands);
     c->is_complete = true;
     return SF_OK;
 }
@@ -572,18 +473,18 @@ static enum sf_err span_scan_next_trace(struct cursor *c, bool *out_found, struc
     if (c->limit && c->n_delivered == c->limit)
         return SF_OK;
     for (;;) {
-        struct candidate *top;
+        struct sf_candidate *top;
         int64_t start_ns;
         enum sf_err err = span_scan_look_ahead(c, why);
         if (!err && !c->is_newest_first && !c->is_complete)
             err = complete_all(c, why);
-        if (err || c->n_heap == 0)
+        if (err || c->cands.n == 0)
             return err;
-        top = &c->cands[c->heap[0]];
+        top = sf_candidates_first(&c->cands);
         err = span_scan_load(c, top, why);
         if (err == SF_ERR_LIMIT) {
             span_scan_leave_out(c, top->id);
-            drop_top(c);
+            sf_candidates_drop(&c->cands);
             continue;
         }
         if (err)
@@ -592,10 +493,10 @@ static enum sf_err span_scan_next_trace(struct cursor *c, bool *out_found, struc
         if (!top->is_exact && c->read.n_rows && start_ns != top->start_ns) {
             top->start_ns = start_ns; /* it began earlier than known: reinsert it */
             top->is_exact = true;
-            sink_top(c);
+            sf_candidates_moved(&c->cands);
             continue;
         }
-        drop_top(c);
+        sf_candidates_drop(&c->cands);
         if (!c->has_whole_traces)
             err = keep_matches(c, why);
         if (err)
@@ -651,9 +552,7 @@ static void span_scan_cursor_close(struct sf_span_cursor *base)
     sf_arena_done(&c->scratch);
     sf_heap_free(c->tenants);
     sf_heap_free(c->units);
-    sf_heap_free(c->cands);
-    sf_heap_free(c->heap);
-    sf_table_done(&c->cand_at);
+    sf_candidates_done(&c->cands);
     sf_heap_free(c);
 }
 
@@ -711,7 +610,7 @@ static bool copy_query(struct cursor *c, const struct sf_span_query *query)
     c->keys = keys;
     c->n_want = query->n_want;
     c->has_whole_traces = query->has_whole_traces;
-    c->is_newest_first = query->is_newest_first;
+    c->is_newest_first = c->cands.is_newest_first = query->is_newest_first;
     c->columns = query->columns;
     c->limit = query->limit_traces;
     if (query->judge) {
@@ -746,7 +645,9 @@ static enum sf_err push_runs(struct cursor *c, struct sf_why *why)
 static enum sf_err add_long_trace(void *arg, const struct sf_long_trace *t, int64_t start_ns,
                                   struct sf_why *why)
 {
-    return add_candidate(arg, t->tenant, t->id, start_ns, (struct spot){0}, why);
+    struct cursor *c = arg;
+    return sf_candidates_add(&c->cands, t->tenant, t->id, start_ns, (struct sf_candidate_spot){0},
+                             why);
 }
 
 /* Are all runs in range? Then all of them are checked for shared traces. */

@@ -34,6 +34,7 @@
 #include "block/span/span_block_reader.h"
 #include "block/span/span_block_writer.h"
 #include "store/local/write/block_file.h"
+#include "store/local/write/merge_plan.h"
 
 enum {
     ARENA_CAP = 1 << 30, /* reserved address space */
@@ -42,44 +43,15 @@ enum {
 };
 static const int64_t DUP_LIFE_NS = 600 * SF_NS_PER_S;
 
-struct piece {
-    uint64_t hash;
-    int64_t first_ns; /* first start of the piece, then of the trace */
-    int32_t window;
-    uint32_t tenant;
-    uint32_t granule;
-    uint16_t input, row, n, n_visible;
-    bool is_whole; /* stands for all traces of the granule, which is copied */
-};
-
-struct granule { /* of an input */
-    bool can_carry;
-    int32_t window;
-    uint32_t n_alone; /* number of traces that are in no other granule */
-    size_t piece_plus_1;
-};
-
-struct output {
-    size_t first, n; /* pieces */
-    size_t n_whole;  /* number of whole granules, which are the last pieces */
-    uint64_t n_rows;
-    int32_t window;
-    uint32_t tenant; /* 0: several */
-};
-
 struct work {
     struct sf_local *l;
     const struct sf_merge *m;
     const struct sf_span_block_reader **readers;
     size_t n_entered;
     uint32_t **res_maps, **scope_maps; /* by input: block code to index in the rowset */
-    struct granule **granules;         /* per input */
     struct sf_block_codes *codes;      /* by input: block code to code of the output */
     bool can_carry;
-    struct piece *pieces;
-    size_t n_pieces, pieces_cap;
-    struct output *outputs;
-    size_t n_outputs, outputs_cap;
+    struct sf_merge_plan plan;
     struct sf_arena granule, scratch;
     struct sf_rowset rows;
     uint32_t chunk_rows;
@@ -106,7 +78,8 @@ static int32_t window_of(const struct work *w, int64_t index_ns)
 
 static void merge_count_memory(struct work *w)
 {
-    size_t len = w->pieces_cap * sizeof(*w->pieces) + w->granule.at + sf_rowset_len(&w->rows);
+    size_t len = w->plan.pieces_cap * sizeof(*w->plan.pieces) + w->granule.at +
+                 sf_rowset_len(&w->rows);
     if (len > w->counted_len)
         sf_budget_add(&w->l->budget, SF_LINE_MERGE, len - w->counted_len);
     else
@@ -114,36 +87,10 @@ static void merge_count_memory(struct work *w)
     w->counted_len = len;
 }
 
-/* Reserves memory for the estimated pieces of one more input: pieces are the largest data held. */
-static enum sf_err reserve_pieces(struct work *w, uint64_t n, struct sf_why *why)
-{
-    size_t cap = w->n_pieces + (size_t)n;
-    struct piece *more;
-    if (cap <= w->pieces_cap)
-        return SF_OK;
-    more = sf_heap_grow(w->pieces, cap, sizeof(*more));
-    if (!more)
-        return sf_fail(why, SF_ERR_NOMEM, "store: no memory to merge %zu traces", cap);
-    w->pieces = more;
-    w->pieces_cap = cap;
-    return SF_OK;
-}
-
 /* Empties the arena but keeps its memory for the next granule. */
 static void rewind_arena(struct sf_arena *a)
 {
     a->at = 0;
-}
-
-static enum sf_err merge_add_piece(struct work *w, const struct piece *p, struct sf_why *why)
-{
-    if (w->n_pieces == w->pieces_cap) {
-        enum sf_err err = reserve_pieces(w, w->n_pieces / 8 + 1024, why);
-        if (err)
-            return err;
-    }
-    w->pieces[w->n_pieces++] = *p;
-    return SF_OK;
 }
 
 static enum sf_err check_stop(const struct work *w, struct sf_why *why)
@@ -171,7 +118,7 @@ static bool is_hidden(const struct work *w, const struct sf_run *run,
 }
 
 /* Computes start, rows and size of the slice's rows in window `p->window`. */
-static void merge_measure(struct work *w, const struct slice *s, struct piece *p)
+static void merge_measure(struct work *w, const struct slice *s, struct sf_merge_piece *p)
 {
     p->first_ns = INT64_MAX;
     p->n_visible = 0;
@@ -195,7 +142,7 @@ static int compare_windows(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static enum sf_err add_slice(struct work *w, const struct slice *s, struct piece p,
+static enum sf_err add_slice(struct work *w, const struct slice *s, struct sf_merge_piece p,
                              struct sf_why *why)
 {
     uint32_t n = s->to - s->from;
@@ -220,7 +167,7 @@ static enum sf_err add_slice(struct work *w, const struct slice *s, struct piece
         p.window = windows[i];
         merge_measure(w, s, &p);
         if (p.n_visible)
-            err = merge_add_piece(w, &p, why);
+            err = sf_merge_plan_add(&w->plan, &p, why);
     }
     return err;
 }
@@ -238,9 +185,10 @@ static enum sf_err note_granule(struct work *w, uint16_t input, uint32_t granule
                                            run->row.ts_min_ns, run->row.ts_max_ns);
     if (s.has_tombstones)
         columns |= SF_COL_IDS | SF_COL_RESOURCE;
-    w->granules[input][granule].can_carry = w->can_carry && !s.has_tombstones && !w->m->keeps &&
-                                            sf_granule_carry_can(w->readers[input], granule,
-                                                                 w->l->tune.carry_rows);
+    w->plan.granules[input][granule].can_carry = w->can_carry && !s.has_tombstones &&
+                                                 !w->m->keeps &&
+                                                 sf_granule_carry_can(w->readers[input], granule,
+                                                                      w->l->tune.carry_rows);
     rewind_arena(&w->granule);
     view = sf_granule_view_init(w->readers[input], granule, &w->granule);
     err = sf_granule_view_add(&view, columns, why);
@@ -248,7 +196,7 @@ static enum sf_err note_granule(struct work *w, uint16_t input, uint32_t granule
         err = sf_granule_view_index(&view, &s.index_ns, why);
     s.rows = &view.rows;
     for (uint32_t t = 0; !err && t < view.info->n_traces; t++) {
-        struct piece p = {.tenant = view.info->tenant, .granule = granule, .input = input};
+        struct sf_merge_piece p = {.tenant = view.info->tenant, .granule = granule, .input = input};
         if (w->m->keeps && !w->m->keeps(w->m->keeps_arg, view.info->tenant, view.trace_ids[t]))
             continue;
         s.from = view.firsts[t];
@@ -266,7 +214,8 @@ static enum sf_err note_all(struct work *w, struct sf_why *why)
     enum sf_err err = SF_OK;
     for (size_t i = 0; !err && i < w->m->n_inputs; i++) {
         uint32_t n_granules = sf_span_block_reader_granules(w->readers[i]);
-        err = reserve_pieces(w, sf_span_block_reader_info(w->readers[i])->n_traces, why);
+        err = sf_merge_plan_reserve(&w->plan, sf_span_block_reader_info(w->readers[i])->n_traces,
+                                    why);
         for (uint32_t g = 0; !err && g < n_granules; g++) {
             err = note_granule(w, (uint16_t)i, g, why);
             if (!err)
@@ -279,158 +228,17 @@ static enum sf_err note_all(struct work *w, struct sf_why *why)
     return err;
 }
 
-/* ---- plan ---- */
-
-static int merge_by_place(const struct piece *x, const struct piece *y)
-{
-    if (x->window != y->window)
-        return x->window < y->window ? -1 : 1;
-    if (x->tenant != y->tenant)
-        return x->tenant < y->tenant ? -1 : 1;
-    return 0;
-}
-
-static int merge_by_hash(const void *a, const void *b)
-{
-    const struct piece *x = a, *y = b;
-    int place = merge_by_place(x, y);
-    return place ? place : x->hash < y->hash ? -1 : x->hash > y->hash;
-}
-
-static int by_first(const void *a, const void *b)
-{
-    const struct piece *x = a, *y = b;
-    int place = merge_by_place(x, y);
-    if (place)
-        return place;
-    if (x->first_ns != y->first_ns)
-        return x->first_ns < y->first_ns ? -1 : 1;
-    if (x->hash != y->hash)
-        return x->hash < y->hash ? -1 : 1;
-    if (x->input != y->input)
-        return x->input < y->input ? -1 : 1;
-    return x->granule < y->granule ? -1 : x->granule > y->granule;
-}
+/* ---- pass 2 ---- */
 
 static int merge_by_source(const void *a, const void *b)
 {
-    const struct piece *x = a, *y = b;
+    const struct sf_merge_piece *x = a, *y = b;
     if (x->input != y->input)
         return x->input < y->input ? -1 : 1;
     if (x->granule != y->granule)
         return x->granule < y->granule ? -1 : 1;
     return x->row < y->row ? -1 : x->row > y->row;
 }
-
-/* Sorts pieces that are decoded before whole granules. */
-static int by_way(const void *a, const void *b)
-{
-    const struct piece *x = a, *y = b;
-    return x->is_whole != y->is_whole ? (x->is_whole ? 1 : -1) : by_first(a, b);
-}
-
-static bool merge_same_trace(const struct piece *x, const struct piece *y)
-{
-    return merge_by_place(x, y) == 0 && x->hash == y->hash;
-}
-
-static void merge_note_alone(struct work *w, const struct piece *p)
-{
-    struct granule *g = &w->granules[p->input][p->granule];
-    if (p->n_visible != p->n || (g->n_alone && g->window != p->window))
-        g->can_carry = false;
-    g->window = p->window;
-    g->n_alone++;
-}
-
-/* Makes one piece for each granule that is copied. */
-static void join_granules(struct work *w)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < w->n_pieces; i++) {
-        struct piece *p = &w->pieces[i];
-        struct granule *g = &w->granules[p->input][p->granule];
-        const struct sf_granule_info *info = sf_span_block_reader_granule(w->readers[p->input],
-                                                                          p->granule);
-        if (g->can_carry && g->n_alone == info->n_traces) {
-            if (g->piece_plus_1) {
-                struct piece *whole = &w->pieces[g->piece_plus_1 - 1];
-                whole->first_ns = p->first_ns < whole->first_ns ? p->first_ns : whole->first_ns;
-                continue;
-            }
-            g->piece_plus_1 = n + 1;
-            p->is_whole = true;
-            p->row = 0;
-            p->n = p->n_visible = sf_u16(info->n_rows);
-        }
-        w->pieces[n++] = *p;
-    }
-    w->n_pieces = n;
-}
-
-static void merge_join_traces(struct work *w)
-{
-    if (w->n_pieces == 0)
-        return;
-    qsort(w->pieces, w->n_pieces, sizeof(*w->pieces), merge_by_hash);
-    for (size_t from = 0, to; from < w->n_pieces; from = to) {
-        int64_t first_ns = INT64_MAX;
-        for (to = from; to < w->n_pieces && merge_same_trace(&w->pieces[from], &w->pieces[to]);
-             to++) {
-            if (w->pieces[to].first_ns < first_ns)
-                first_ns = w->pieces[to].first_ns;
-        }
-        for (size_t i = from; i < to; i++)
-            w->pieces[i].first_ns = first_ns;
-        if (to - from == 1)
-            merge_note_alone(w, &w->pieces[from]);
-    }
-    join_granules(w);
-    qsort(w->pieces, w->n_pieces, sizeof(*w->pieces), by_first);
-}
-
-static enum sf_err add_output(struct work *w, size_t first, struct sf_why *why)
-{
-    if (!sf_list_room(&w->outputs, w->n_outputs, &w->outputs_cap, 8))
-        return sf_fail(why, SF_ERR_NOMEM, "store: no memory to merge into %zu blocks",
-                       w->n_outputs + 1);
-    w->outputs[w->n_outputs++] = (struct output){
-        .first = first, .window = w->pieces[first].window, .tenant = w->pieces[first].tenant};
-    return SF_OK;
-}
-
-static enum sf_err plan_outputs(struct work *w, struct sf_why *why)
-{
-    for (size_t i = 0; i < w->n_pieces; i++) {
-        const struct piece *p = &w->pieces[i];
-        struct output *o = w->n_outputs ? &w->outputs[w->n_outputs - 1] : NULL;
-        bool is_new = !o || o->window != p->window ||
-                      (w->m->split == SF_SPLIT_HOUR && o->tenant != p->tenant) ||
-                      (o->n_rows >= w->l->tune.block_rows &&
-                       !merge_same_trace(p, &w->pieces[i - 1]));
-        if (is_new) {
-            enum sf_err err = add_output(w, i, why);
-            if (err)
-                return err;
-            o = &w->outputs[w->n_outputs - 1];
-        }
-        if (o->tenant != p->tenant)
-            o->tenant = 0;
-        o->n++;
-        o->n_whole += p->is_whole;
-        o->n_rows += p->n_visible;
-    }
-    for (size_t i = 0; i < w->n_outputs; i++) {
-        const struct output *o = &w->outputs[i];
-        if (o->n_whole)
-            qsort(w->pieces + o->first, o->n, sizeof(*w->pieces), by_way);
-    }
-    if (w->n_outputs > UINT16_MAX)
-        return sf_fail(why, SF_ERR_LIMIT, "store: one merge would make %zu blocks", w->n_outputs);
-    return SF_OK;
-}
-
-/* ---- pass 2 ---- */
 
 static enum sf_err merge_place_of(struct work *w, uint16_t input, const struct sf_span_rows *rows,
                                   uint32_t i, struct sf_why *why)
@@ -446,8 +254,8 @@ static enum sf_err merge_place_of(struct work *w, uint16_t input, const struct s
     return err;
 }
 
-static enum sf_err copy_piece(struct work *w, const struct piece *p, struct sf_granule_copy *copy,
-                              struct sf_why *why)
+static enum sf_err copy_piece(struct work *w, const struct sf_merge_piece *p,
+                              struct sf_granule_copy *copy, struct sf_why *why)
 {
     const struct sf_run *run = w->m->inputs[p->input];
     const struct sf_span_rows *rows = sf_granule_copy_rows(copy);
@@ -487,7 +295,7 @@ static void forget_places(struct work *w, uint16_t input)
 static enum sf_err merge_gather(struct work *w, size_t first, size_t n, bool *out_fits,
                                 struct sf_why *why)
 {
-    struct piece *pieces = w->pieces + first;
+    struct sf_merge_piece *pieces = w->plan.pieces + first;
     struct sf_granule_copy *copy = NULL;
     enum sf_err err = SF_OK;
 
@@ -495,7 +303,7 @@ static enum sf_err merge_gather(struct work *w, size_t first, size_t n, bool *ou
     sf_rowset_reset(&w->rows);
     qsort(pieces, n, sizeof(*pieces), merge_by_source);
     for (size_t i = 0; !err && *out_fits && i < n; i++) {
-        const struct piece *p = &pieces[i];
+        const struct sf_merge_piece *p = &pieces[i];
         bool is_new_input = i == 0 || p->input != p[-1].input;
         if (is_new_input)
             forget_places(w, p->input);
@@ -522,12 +330,12 @@ static size_t merge_next_chunk(const struct work *w, size_t at, size_t end)
     uint64_t n_rows = 0;
     size_t to = at, last_whole = at;
     while (to < end) {
-        if (to > at && !merge_same_trace(&w->pieces[to], &w->pieces[to - 1])) {
+        if (to > at && !sf_merge_plan_same_trace(&w->plan.pieces[to], &w->plan.pieces[to - 1])) {
             last_whole = to;
             if (n_rows >= w->chunk_rows)
                 break;
         }
-        n_rows += w->pieces[to].n_visible;
+        n_rows += w->plan.pieces[to].n_visible;
         to++;
         if (n_rows >= 4 * (uint64_t)w->chunk_rows)
             break;
@@ -539,10 +347,11 @@ static size_t merge_next_chunk(const struct work *w, size_t at, size_t end)
 
 /* How many pieces come next. The rest of a trace that was split by the previous chunk (`rest`) is a
  * chunk of its own, so that it stays the newest one. */
-static size_t choose_chunk(const struct work *w, size_t at, size_t end, const struct piece *rest)
+static size_t choose_chunk(const struct work *w, size_t at, size_t end,
+                           const struct sf_merge_piece *rest)
 {
     size_t n = merge_next_chunk(w, at, end), same = 0;
-    while (rest && same < n && merge_same_trace(rest, &w->pieces[at + same]))
+    while (rest && same < n && sf_merge_plan_same_trace(rest, &w->plan.pieces[at + same]))
         same++;
     return same ? same : n;
 }
@@ -551,7 +360,8 @@ static size_t choose_chunk(const struct work *w, size_t at, size_t end, const st
 static size_t shorten(const struct work *w, size_t at, size_t n)
 {
     size_t whole = n;
-    while (whole > 0 && merge_same_trace(&w->pieces[at + whole - 1], &w->pieces[at + whole]))
+    while (whole > 0 &&
+           sf_merge_plan_same_trace(&w->plan.pieces[at + whole - 1], &w->plan.pieces[at + whole]))
         whole--;
     return whole ? whole : n;
 }
@@ -559,19 +369,19 @@ static size_t shorten(const struct work *w, size_t at, size_t n)
 /* Gathers the next chunk, or a smaller one if it exceeds the budget line; at least one piece.
  * Returns the number of pieces, and the last of them. */
 static enum sf_err merge_gather_chunk(struct work *w, size_t at, size_t end,
-                                      const struct piece *rest, size_t *out_n,
-                                      struct piece *out_last, struct sf_why *why)
+                                      const struct sf_merge_piece *rest, size_t *out_n,
+                                      struct sf_merge_piece *out_last, struct sf_why *why)
 {
     size_t n = choose_chunk(w, at, end, rest);
     bool fits = false;
     for (;;) {
         enum sf_err err;
         *out_n = n;
-        *out_last = w->pieces[at + n - 1];
+        *out_last = w->plan.pieces[at + n - 1];
         err = merge_gather(w, at, n, &fits, why);
         if (err || fits)
             return err;
-        qsort(w->pieces + at, n, sizeof(*w->pieces), by_first);
+        qsort(w->plan.pieces + at, n, sizeof(*w->plan.pieces), sf_merge_plan_by_first);
         n = shorten(w, at, n / 2);
     }
 }
@@ -614,7 +424,7 @@ static void forget_codes(struct work *w)
     }
 }
 
-static enum sf_err carry_granule(struct work *w, const struct piece *p,
+static enum sf_err carry_granule(struct work *w, const struct sf_merge_piece *p,
                                  struct sf_span_block_writer *writer, struct sf_block_row *row,
                                  struct sf_why *why)
 {
@@ -635,31 +445,31 @@ static enum sf_err carry_granule(struct work *w, const struct piece *p,
     return err;
 }
 
-static enum sf_err write_rows(struct work *w, const struct output *o,
+static enum sf_err write_rows(struct work *w, const struct sf_merge_plan_output *o,
                               struct sf_span_block_writer *writer, struct sf_block_row *row,
                               struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     size_t at = o->first, end = o->first + o->n - o->n_whole;
     size_t whole = end, whole_end = o->first + o->n;
-    struct piece rest = {0}; /* the trace that the previous chunk split */
+    struct sf_merge_piece rest = {0}; /* the trace that the previous chunk split */
     bool is_cut = false;
 
     forget_codes(w);
     while (!err && (at < end || whole < whole_end)) {
         if (!is_cut && whole < whole_end &&
-            (at == end || w->pieces[whole].first_ns <= w->pieces[at].first_ns)) {
-            err = carry_granule(w, &w->pieces[whole++], writer, row, why);
+            (at == end || w->plan.pieces[whole].first_ns <= w->plan.pieces[at].first_ns)) {
+            err = carry_granule(w, &w->plan.pieces[whole++], writer, row, why);
             if (!err)
                 err = check_stop(w, why);
             continue;
         }
-        struct piece last;
+        struct sf_merge_piece last;
         size_t n;
         err = merge_gather_chunk(w, at, end, is_cut ? &rest : NULL, &n, &last, why);
         if (err)
             break;
-        is_cut = at + n < end && merge_same_trace(&last, &w->pieces[at + n]);
+        is_cut = at + n < end && sf_merge_plan_same_trace(&last, &w->plan.pieces[at + n]);
         rest = last;
         rewind_arena(&w->scratch);
         err = sf_rowset_write(&w->rows, writer, w->scratch, &w->done.n_repeats, why);
@@ -677,7 +487,7 @@ static enum sf_err write_rows(struct work *w, const struct output *o,
 
 struct filling { /* writes the rows of one output to its file */
     struct work *w;
-    const struct output *o;
+    const struct sf_merge_plan_output *o;
 };
 
 static enum sf_err merge_fill(void *arg, struct sf_span_block_writer *writer,
@@ -691,7 +501,7 @@ static enum sf_err merge_write_output(struct work *w, size_t number, uint64_t fi
                                       uint64_t flush_no, const uint64_t *dups, size_t n_dups,
                                       const uint64_t *sources, struct sf_why *why)
 {
-    const struct output *o = &w->outputs[number];
+    const struct sf_merge_plan_output *o = &w->plan.outputs[number];
     struct filling filling = {w, o};
     struct sf_block_file file = {
         .row =
@@ -705,7 +515,7 @@ static enum sf_err merge_write_output(struct work *w, size_t number, uint64_t fi
                 .lsn_hi = w->m->lsn_hi,
                 .flush_no = flush_no,
             },
-        .n_siblings = sf_u16(w->n_outputs + w->m->n_more),
+        .n_siblings = sf_u16(w->plan.n_outputs + w->m->n_more),
         .sibling = sf_u16(number),
         .dup_hashes = dups,
         .n_dup_hashes = number == 0 ? n_dups : 0,
@@ -767,19 +577,20 @@ static enum sf_err merge_write_all(struct work *w, struct sf_why *why)
             sources[i] = w->m->inputs[i]->row.id;
     }
     if (!err) {
-        w->done.rows = sf_heap_new_n(w->n_outputs ? w->n_outputs : 1, sizeof(*w->done.rows));
+        w->done.rows = sf_heap_new_n(w->plan.n_outputs ? w->plan.n_outputs : 1,
+                                     sizeof(*w->done.rows));
         if (!w->done.rows)
             err = sf_fail(why, SF_ERR_NOMEM, "store: no memory for a merge's result");
     }
     sf_mutex_lock(&w->l->number_lock);
     first_id = w->l->next_block;
     flush_no = w->l->next_flush;
-    w->l->next_block += w->n_outputs + w->m->n_more;
+    w->l->next_block += w->plan.n_outputs + w->m->n_more;
     w->l->next_flush++;
     sf_mutex_unlock(&w->l->number_lock);
-    w->done.next_id = first_id + w->n_outputs;
+    w->done.next_id = first_id + w->plan.n_outputs;
     w->done.flush_no = flush_no;
-    for (size_t i = 0; !err && i < w->n_outputs; i++)
+    for (size_t i = 0; !err && i < w->plan.n_outputs; i++)
         err = merge_write_output(w, i, first_id, flush_no, dups, n_dups, sources, why);
     sf_heap_free(dups);
     sf_heap_free(sources);
@@ -792,11 +603,12 @@ static enum sf_err merge_enter_all(struct work *w, struct sf_why *why)
     uint64_t n_keys = 0;
     SF_ASSERT(n <= MAX_INPUTS);
     w->readers = sf_heap_new_n(n + 1, sizeof(*w->readers));
+    w->plan.readers = w->readers;
     w->res_maps = sf_heap_new_n(n + 1, sizeof(*w->res_maps));
     w->scope_maps = sf_heap_new_n(n + 1, sizeof(*w->scope_maps));
-    w->granules = sf_heap_new_n(n + 1, sizeof(*w->granules));
+    w->plan.granules = sf_heap_new_n(n + 1, sizeof(*w->plan.granules));
     w->codes = sf_heap_new_n(n + 1, sizeof(*w->codes));
-    if (!w->readers || !w->res_maps || !w->scope_maps || !w->granules || !w->codes)
+    if (!w->readers || !w->res_maps || !w->scope_maps || !w->plan.granules || !w->codes)
         return sf_fail(why, SF_ERR_NOMEM, "store: no memory to merge %zu blocks", n);
     for (; w->n_entered < n; w->n_entered++) {
         size_t i = w->n_entered;
@@ -809,9 +621,9 @@ static enum sf_err merge_enter_all(struct work *w, struct sf_why *why)
         n_keys += n_keys_here;
         w->res_maps[i] = sf_heap_new_n((size_t)n_res + 1, sizeof(uint32_t));
         w->scope_maps[i] = sf_heap_new_n((size_t)n_scopes + 1, sizeof(uint32_t));
-        w->granules[i] = sf_heap_new_n((size_t)sf_span_block_reader_granules(w->readers[i]) + 1,
-                                       sizeof(**w->granules));
-        if (!w->res_maps[i] || !w->scope_maps[i] || !w->granules[i]) {
+        w->plan.granules[i] = sf_heap_new_n(
+            (size_t)sf_span_block_reader_granules(w->readers[i]) + 1, sizeof(**w->plan.granules));
+        if (!w->res_maps[i] || !w->scope_maps[i] || !w->plan.granules[i]) {
             w->n_entered++;
             return sf_fail(why, SF_ERR_NOMEM, "store: no memory to merge %zu blocks", n);
         }
@@ -826,17 +638,16 @@ static void work_done(struct work *w)
         sf_run_leave(w->m->inputs[i]);
         sf_heap_free(w->res_maps[i]);
         sf_heap_free(w->scope_maps[i]);
-        sf_heap_free(w->granules[i]);
+        sf_heap_free(w->plan.granules[i]);
         sf_heap_free(w->codes[i].resources);
     }
     sf_budget_sub(&w->l->budget, SF_LINE_MERGE, w->counted_len);
     sf_heap_free(w->readers);
     sf_heap_free(w->res_maps);
     sf_heap_free(w->scope_maps);
-    sf_heap_free(w->granules);
+    sf_heap_free(w->plan.granules);
     sf_heap_free(w->codes);
-    sf_heap_free(w->pieces);
-    sf_heap_free(w->outputs);
+    sf_merge_plan_done(&w->plan);
     sf_rowset_done(&w->rows);
     sf_arena_done(&w->granule);
     sf_arena_done(&w->scratch);
@@ -845,7 +656,8 @@ static void work_done(struct work *w)
 enum sf_err sf_merge_run(struct sf_local *l, const struct sf_merge *merge,
                          struct sf_merge_result *out, struct sf_why *why)
 {
-    struct work w = {.l = l, .m = merge};
+    struct work w = {
+        .l = l, .m = merge, .plan = {.split = merge->split, .block_rows = l->tune.block_rows}};
     enum sf_err err = sf_uncommitted_settle(l, why);
 
     if (err)
@@ -859,10 +671,8 @@ enum sf_err sf_merge_run(struct sf_local *l, const struct sf_merge *merge,
         err = merge_enter_all(&w, why);
     if (!err)
         err = note_all(&w, why);
-    if (!err) {
-        merge_join_traces(&w);
-        err = plan_outputs(&w, why);
-    }
+    if (!err)
+        err = sf_merge_plan_make(&w.plan, why);
     if (!err)
         err = merge_write_all(&w, why);
     if (err)
@@ -875,7 +685,7 @@ enum sf_err sf_merge_run(struct sf_local *l, const struct sf_merge *merge,
 
 size_t sf_merge_take(struct sf_local *l, struct sf_run *const *inputs, size_t n)
 {
-    size_t max = l->budget.cap[SF_LINE_MERGE] / 2 / sizeof(struct piece), taken = 0;
+    size_t max = l->budget.cap[SF_LINE_MERGE] / 2 / sizeof(struct sf_merge_piece), taken = 0;
     uint64_t n_pieces = 0;
     while (taken < n) {
         const struct sf_span_block_reader *reader;
