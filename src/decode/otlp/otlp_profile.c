@@ -70,7 +70,7 @@ static enum sf_err otlp_profile_read_body(struct sf_otlp_reader *r)
     struct sf_pb pb = sf_pb_init(r->body);
     r->layout = &sf_otlp_layouts[r->version];
     r->fault = sf_pb_init(SF_BYTES_NONE);
-    if (r->version != SF_OTLP_1_4 && !sf_otlp_profile_tables_read(r, pb, true))
+    if (r->version != SF_OTLP_1_4 && !r->has_tables && !sf_otlp_profile_tables_read(r, pb, true))
         return SF_OK; /* finish() reports the error */
     while (sf_pb_next(&pb) && sf_profile_build_ok(r->b)) {
         if (pb.tag == SF_PB_TAG(1, SF_PB_LEN))

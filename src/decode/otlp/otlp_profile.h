@@ -75,7 +75,9 @@ struct sf_otlp_reader {
     struct sf_otlp_attr *attrs; /* for each entry of the attribute table */
     bool *seen;                 /* per string: the batch has it as the name of a function, or its
                                  * file; NULL: not tracked */
-    bool has_other;             /* the dictionary has fields of bytes that are no tables */
+    bool has_tables;            /* they were read to find the version, and are the same in it */
+    bool has_other; /* the dictionary, or an entry that was decoded, has other fields of bytes than
+                     * those of its version */
     struct sf_line *lines;      /* scratch memory for one location */
     struct sf_profile_list path;
     enum sf_err err;    /* of reading an embedded file: out of memory */
@@ -85,6 +87,10 @@ struct sf_otlp_reader {
     uint32_t n_resources, n_profiles;
     struct sf_profile_list owners;
     struct sf_table owner_at;
+    struct { /* of samples without attributes; valid for the same resource and list of owners */
+        const struct sf_profile_owner *owner;
+        uint32_t resource, n_owners, set;
+    } bare;
     struct sf_otlp_sample sample;
 };
 

@@ -266,6 +266,13 @@ static uint32_t otlp_profile_samples_take_attrs(struct sf_otlp_reader *r,
     struct sf_label labels[SF_LIMIT_SAMPLE_LABELS];
     uint32_t owners[SF_LIMIT_SAMPLE_LABELS], n_labels = 0, n_owners = 0;
     struct sf_profile_ids ids = p->ids;
+    uint32_t set;
+    if (s->n_attrs == 0 && r->bare.owner && r->bare.resource == r->n_resources &&
+        r->bare.n_owners == r->owners.n) {
+        sf_profile_label_ids_put(&ids, out);
+        *owner = r->bare.owner;
+        return r->bare.set;
+    }
     for (uint32_t i = 0; i < s->n_attrs; i++) {
         const struct sf_otlp_attr *a = sf_otlp_profile_attrs_at(r, s->attrs[i]);
         if (sf_otlp_profile_owner_is_key(a->key)) {
@@ -280,7 +287,14 @@ static uint32_t otlp_profile_samples_take_attrs(struct sf_otlp_reader *r,
     }
     sf_profile_label_ids_put(&ids, out);
     *owner = sf_otlp_profile_owner(r, owners, n_owners);
-    return *owner ? sf_profile_build_set(r->b, *owner, labels, n_labels) : SF_NONE;
+    set = *owner ? sf_profile_build_set(r->b, *owner, labels, n_labels) : SF_NONE;
+    if (s->n_attrs == 0) {
+        r->bare.owner = *owner;
+        r->bare.resource = r->n_resources;
+        r->bare.n_owners = r->owners.n;
+        r->bare.set = set;
+    }
+    return set;
 }
 
 static int64_t times_factor(const struct profile_read *p, int64_t v)

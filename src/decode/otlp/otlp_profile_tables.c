@@ -162,6 +162,7 @@ static uint32_t function_at(struct sf_otlp_reader *r, uint64_t at, enum sf_frame
     }
     pb = sf_otlp_entry(r, SF_OTLP_FUNCTIONS, at);
     while (sf_pb_next(&pb)) {
+        r->has_other |= (pb.tag & 7) == SF_PB_LEN;
         switch (pb.field) {
         case 1: f.name = sf_otlp_profile_tables_str(r, texts[0] = sf_pb_u64(&pb)); break;
         case 2: f.system_name = sf_otlp_profile_tables_str(r, texts[1] = sf_pb_u64(&pb)); break;
@@ -201,6 +202,7 @@ static bool otlp_profile_tables_read_line(struct sf_otlp_reader *r, struct sf_pb
     int64_t line = 0;
     uint32_t place;
     while (sf_pb_next(&msg)) {
+        r->has_other |= (msg.tag & 7) == SF_PB_LEN;
         switch (msg.field) {
         case 1: function = sf_pb_u64(&msg); break;
         case 2: line = sf_pb_i64(&msg); break;
@@ -278,6 +280,7 @@ uint32_t sf_otlp_profile_tables_location(struct sf_otlp_reader *r, uint64_t at)
             said = sf_frame_kind_of_word(find_attr(r, &run, frame_type, 1, &best));
             sf_pb_join(&pb, &run);
         } else {
+            r->has_other |= (pb.tag & 7) == SF_PB_LEN;
             sf_pb_skip(&pb);
         }
     }
@@ -314,6 +317,7 @@ uint32_t sf_otlp_profile_tables_stack(struct sf_otlp_reader *r, uint64_t at)
     pb = sf_otlp_entry(r, SF_OTLP_STACKS, at);
     while (sf_pb_next(&pb) && !r->b->is_full) {
         if (pb.field != 1) {
+            r->has_other |= (pb.tag & 7) == SF_PB_LEN;
             sf_pb_skip(&pb);
             continue;
         }

@@ -131,19 +131,32 @@ static void walk_link(struct text_walk *w, struct sf_pb msg)
     }
 }
 
+/* Was the entry decoded to its end? Then r->has_other tells about it, too. */
+static bool is_decoded(const struct sf_otlp_reader *r, enum sf_otlp_table_kind kind, uint32_t i)
+{
+    uint32_t place = r->tables[kind].places[i];
+    return place != SF_OTLP_NEW && place != SF_NONE;
+}
+
 static void walk_tables(struct text_walk *w)
 {
     struct sf_otlp_reader *r = w->r;
     for (uint32_t i = 0; i < r->tables[SF_OTLP_MAPPINGS].n; i++)
         expect_numbers(w, sf_otlp_entry(r, SF_OTLP_MAPPINGS, i), FIELD(5));
-    for (uint32_t i = 0; i < r->tables[SF_OTLP_LOCATIONS].n; i++)
-        walk_location(w, sf_otlp_entry(r, SF_OTLP_LOCATIONS, i));
-    for (uint32_t i = 0; i < r->tables[SF_OTLP_FUNCTIONS].n; i++)
-        expect_numbers(w, sf_otlp_entry(r, SF_OTLP_FUNCTIONS, i), 0);
+    for (uint32_t i = 0; i < r->tables[SF_OTLP_LOCATIONS].n; i++) {
+        if (!is_decoded(r, SF_OTLP_LOCATIONS, i))
+            walk_location(w, sf_otlp_entry(r, SF_OTLP_LOCATIONS, i));
+    }
+    for (uint32_t i = 0; i < r->tables[SF_OTLP_FUNCTIONS].n; i++) {
+        if (!is_decoded(r, SF_OTLP_FUNCTIONS, i))
+            expect_numbers(w, sf_otlp_entry(r, SF_OTLP_FUNCTIONS, i), 0);
+    }
     for (uint32_t i = 0; i < r->tables[SF_OTLP_LINKS].n; i++)
         walk_link(w, sf_otlp_entry(r, SF_OTLP_LINKS, i));
-    for (uint32_t i = 0; i < r->tables[SF_OTLP_STACKS].n; i++)
-        expect_numbers(w, sf_otlp_entry(r, SF_OTLP_STACKS, i), FIELD(1));
+    for (uint32_t i = 0; i < r->tables[SF_OTLP_STACKS].n; i++) {
+        if (!is_decoded(r, SF_OTLP_STACKS, i))
+            expect_numbers(w, sf_otlp_entry(r, SF_OTLP_STACKS, i), FIELD(1));
+    }
     for (uint32_t i = 0; i < r->tables[SF_OTLP_ATTRS].n && !w->has_hidden; i++)
         walk_attr(w, sf_otlp_entry(r, SF_OTLP_ATTRS, i), 1);
     for (uint32_t i = 0; i < r->tables[SF_OTLP_STRINGS].n && !w->has_hidden; i++) {

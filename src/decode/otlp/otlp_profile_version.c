@@ -221,11 +221,15 @@ static void inspect_dictionary(struct sf_pb pb, struct evidence *e)
             e->has_new_entry |= !is_old;
         } else if (pb.tag == SF_PB_TAG(7, SF_PB_LEN)) {
             struct sf_pb entry = sf_pb_msg(&pb);
-            bool is_unit = otlp_profile_version_has_field(entry, SF_PB_TAG(1, SF_PB_VARINT)) &&
-                           otlp_profile_version_has_field(entry, SF_PB_TAG(2, SF_PB_VARINT));
-            e->has_old_unit |= is_unit;
-            e->has_new_entry |= otlp_profile_version_has_field(entry, SF_PB_TAG(1, SF_PB_LEN)) ||
-                                entry.at == entry.end;
+            bool has_1 = false, has_2 = false, is_new = entry.at == entry.end;
+            while (sf_pb_next(&entry)) {
+                has_1 |= entry.tag == SF_PB_TAG(1, SF_PB_VARINT);
+                has_2 |= entry.tag == SF_PB_TAG(2, SF_PB_VARINT);
+                is_new |= entry.tag == SF_PB_TAG(1, SF_PB_LEN);
+                sf_pb_skip(&entry);
+            }
+            e->has_old_unit |= has_1 && has_2;
+            e->has_new_entry |= is_new;
         } else {
             sf_pb_skip(&pb);
         }
@@ -301,6 +305,7 @@ static enum sf_otlp_version try_samples(struct sf_otlp_reader *r, struct evidenc
         return SF_OTLP_1_10; /* full: finish() reports the error */
     e->trials[0].l = &sf_otlp_layouts[SF_OTLP_1_10];
     e->trials[1].l = &sf_otlp_layouts[SF_OTLP_1_9];
+    r->has_tables = true;
     walk_profiles(r, e, true);
     return e->trials[1].n_wrong < e->trials[0].n_wrong ? SF_OTLP_1_9 : SF_OTLP_1_10;
 }
