@@ -5,14 +5,21 @@
 #include "base/arena.h"
 #include "base/heap.h"
 
-enum { FIRST_SLOTS = 32 };
+enum { FIRST_SLOTS = 32, FRESH_LEN = 64 << 10 };
 
 _Thread_local uint64_t sf_table_steps;
 
+/* Large memory of the heap is fresh: the kernel has not provided its pages yet. A lookup reads a
+ * slot before it is written; each page would then be provided twice, first as a page of zeroes that
+ * all share, and replacing that one stops the threads on other processors. So all are written
+ * first. */
 static uint64_t *new_slots(const struct sf_table *t, uint32_t n)
 {
-    return t->arena ? sf_arena_new_n(t->arena, n, sizeof(*t->slots))
-                    : sf_heap_new_n(n, sizeof(*t->slots));
+    uint64_t *slots = t->arena ? sf_arena_new_n(t->arena, n, sizeof(*slots))
+                               : sf_heap_new_n(n, sizeof(*slots));
+    if (slots && !t->arena && n >= FRESH_LEN / sizeof(*slots))
+        memset(slots, 0, n * sizeof(*slots));
+    return slots;
 }
 
 static void free_slots(struct sf_table *t)

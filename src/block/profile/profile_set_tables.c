@@ -113,19 +113,6 @@ static bool join_locations(struct sf_profile_set *s, const struct sf_profile_sym
     return true;
 }
 
-static bool join_nodes(struct sf_profile_set *s, const struct sf_profile_symbols *from,
-                       const uint32_t *locations, uint32_t *out)
-{
-    if (from->n_nodes)
-        out[0] = 0;
-    for (uint32_t i = 1; i < from->n_nodes; i++) {
-        if (!sf_stack_tree_add(&s->tree, out[from->nodes[i].parent],
-                               locations[from->nodes[i].location], &out[i]))
-            return false;
-    }
-    return true;
-}
-
 enum sf_err sf_profile_set_tables_join_symbols(struct sf_profile_set *s,
                                                const struct sf_profile_symbols *from,
                                                uint32_t *out_nodes, struct sf_arena scratch,
@@ -145,7 +132,7 @@ enum sf_err sf_profile_set_tables_join_symbols(struct sf_profile_set *s,
                 sf_dict_add(&s->modules, sf_profile_key(&m, sizeof(m)), &modules[i]);
     }
     is_ok = is_ok && join_locations(s, from, functions, modules, lines, locations) &&
-            join_nodes(s, from, locations, out_nodes);
+            sf_stack_tree_join(&s->tree, from->nodes, from->n_nodes, locations, out_nodes, scratch);
     return is_ok ? SF_OK : sf_profile_intern_no_memory(why);
 }
 

@@ -1,9 +1,12 @@
+/* stack_tree.c - the stacks of one service as a tree. All nodes are in one hash table, by the hash
+ * of the path from the root to them, which is a sum over its frames: so the hashes of all callers
+ * of a stack cost one step each, in ingest and in merges. A node found by its hash is verified by
+ * walking up the tree. */
 #include "block/profile/stack_tree.h"
 
 #include <pthread.h>
 
 #include "base/heap.h"
-#include "base/invariant.h"
 
 enum { FIRST_NODES = 64, FETCH = 16 };
 
@@ -36,14 +39,13 @@ bool sf_stack_tree_init(struct sf_stack_tree *t)
 void sf_stack_tree_done(struct sf_stack_tree *t)
 {
     sf_heap_free(t->nodes);
-    sf_table_done(&t->at);
     sf_table_done(&t->paths);
     *t = (struct sf_stack_tree){0};
 }
 
 size_t sf_stack_tree_memory(const struct sf_stack_tree *t)
 {
-    return t->cap * sizeof(*t->nodes) + sf_table_memory(&t->at) + sf_table_memory(&t->paths);
+    return t->cap * sizeof(*t->nodes) + sf_table_memory(&t->paths);
 }
 
 static bool room_for_nodes(struct sf_stack_tree *t, uint32_t n)
@@ -55,34 +57,13 @@ static bool room_for_nodes(struct sf_stack_tree *t, uint32_t n)
     while (cap - t->n < n) {
         if (cap > UINT32_MAX / 2)
             return false;
-        cap += cap / 2;
+        cap += cap / (cap < 8192 ? 2 : 4); /* unused memory counts, too */
     }
     nodes = sf_heap_grow(t->nodes, cap, sizeof(*nodes));
     if (!nodes)
         return false;
     t->nodes = nodes;
     t->cap = cap;
-    return true;
-}
-
-/* ---- node by node ---- */
-
-bool sf_stack_tree_add(struct sf_stack_tree *t, uint32_t parent, uint32_t location, uint32_t *out)
-{
-    struct sf_table_lookup lookup;
-    SF_ASSERT(t->paths.n == 0);
-    if (!sf_table_more(&t->at))
-        return false;
-    lookup = sf_table_lookup(&t->at, sf_key_u64((uint64_t)parent << 32 | location));
-    while (sf_table_next(&lookup, out)) {
-        if (t->nodes[*out].parent == parent && t->nodes[*out].location == location)
-            return true;
-    }
-    if (!room_for_nodes(t, 1))
-        return false;
-    t->nodes[t->n] = (struct sf_profile_node){parent, location};
-    sf_table_keep(&t->at, &lookup, t->n);
-    *out = t->n++;
     return true;
 }
 
@@ -213,7 +194,6 @@ void sf_stack_tree_fetch(const struct sf_stack_tree *t, const struct sf_stack_pa
 bool sf_stack_tree_add_path(struct sf_stack_tree *t, const struct sf_stack_path *p, uint32_t *out)
 {
     uint32_t node = 0, depth;
-    SF_ASSERT(t->at.n == 0);
     *out = 0;
     if (p->n == 0)
         return true;
@@ -241,4 +221,120 @@ bool sf_stack_tree_add_stack(struct sf_stack_tree *t, const uint32_t *locations,
 {
     struct sf_stack_path p;
     return sf_stack_tree_path(t, locations, n, &p) && sf_stack_tree_add_path(t, &p, out);
+}
+
+/* ---- another tree ---- */
+
+struct joining {
+    struct sf_stack_tree *t;
+    const struct sf_profile_node *nodes; /* of the other tree */
+    const uint32_t *locations;           /* what its locations are here */
+    uint32_t *out;                       /* what its nodes are here; SF_NONE: not known yet */
+    uint64_t *hashes;                    /* of the paths to its nodes */
+};
+
+static uint32_t joined_location(const struct joining *j, uint32_t node)
+{
+    return j->locations[j->nodes[node].location];
+}
+
+/* Depths in a damaged block have no limit. */
+static uint64_t factor_of(uint32_t depth)
+{
+    return factors[(depth - 1) % SF_LIMIT_FRAMES + 1];
+}
+
+/* Hashes all paths and marks the nodes that are callers. */
+static void hash_all(const struct joining *j, uint32_t n, uint16_t *depths, bool *is_caller)
+{
+    j->hashes[0] = factors[0];
+    depths[0] = 0;
+    for (uint32_t i = 1; i < n; i++) {
+        uint32_t parent = j->nodes[i].parent;
+        depths[i] = (uint16_t)(depths[parent] % SF_LIMIT_FRAMES + 1);
+        j->hashes[i] = j->hashes[parent] +
+                       ((uint64_t)joined_location(j, i) + 1) * factor_of(depths[i]);
+        is_caller[parent] = true;
+        j->out[i] = SF_NONE;
+    }
+    j->out[0] = 0;
+}
+
+/* Is `here` the other tree's `node`? Callers are compared up to one that is known. */
+static bool is_joined(const struct joining *j, uint32_t node, uint32_t here)
+{
+    while (j->out[node] == SF_NONE) {
+        if (here == 0 || j->t->nodes[here].location != joined_location(j, node))
+            return false;
+        node = j->nodes[node].parent;
+        here = j->t->nodes[here].parent;
+    }
+    return j->out[node] == here;
+}
+
+/* A whole stack that is known. */
+static bool join_known(const struct joining *j, uint32_t leaf)
+{
+    struct sf_table_lookup lookup = sf_table_lookup(&j->t->paths, j->hashes[leaf]);
+    uint32_t here;
+    while (sf_table_next(&lookup, &here)) {
+        if (!is_joined(j, leaf, here))
+            continue;
+        for (; j->out[leaf] == SF_NONE; leaf = j->nodes[leaf].parent) {
+            j->out[leaf] = here;
+            here = j->t->nodes[here].parent;
+        }
+        return true;
+    }
+    return false;
+}
+
+/* The node of a known caller's frame. */
+static bool join_find(const struct joining *j, uint32_t node, uint32_t *out)
+{
+    struct sf_table_lookup lookup = sf_table_lookup(&j->t->paths, j->hashes[node]);
+    while (sf_table_next(&lookup, out)) {
+        if (j->t->nodes[*out].parent == j->out[j->nodes[node].parent] &&
+            j->t->nodes[*out].location == joined_location(j, node))
+            return true;
+    }
+    return false;
+}
+
+/* A stack of which some frames are new; `chain` has space for them. */
+static bool join_new(const struct joining *j, uint32_t leaf, uint32_t *chain)
+{
+    struct sf_stack_tree *t = j->t;
+    uint32_t n = 0, here;
+    for (uint32_t node = leaf; j->out[node] == SF_NONE; node = j->nodes[node].parent)
+        chain[n++] = node;
+    for (; n && join_find(j, chain[n - 1], &here); n--)
+        j->out[chain[n - 1]] = here;
+    if (!room_for_nodes(t, n) || !sf_table_reserve(&t->paths, n))
+        return false;
+    while (n--) {
+        t->nodes[t->n] = (struct sf_profile_node){j->out[j->nodes[chain[n]].parent],
+                                                  joined_location(j, chain[n])};
+        sf_table_put(&t->paths, j->hashes[chain[n]], t->n);
+        j->out[chain[n]] = t->n++;
+    }
+    return true;
+}
+
+bool sf_stack_tree_join(struct sf_stack_tree *t, const struct sf_profile_node *nodes, uint32_t n,
+                        const uint32_t *locations, uint32_t *out, struct sf_arena scratch)
+{
+    struct joining j = {t, nodes, locations, out, NULL};
+    uint16_t *depths = sf_arena_raw(&scratch, ((size_t)n + 1) * sizeof(*depths), 16);
+    bool *is_caller = sf_arena_new_n(&scratch, (size_t)n + 1, sizeof(*is_caller));
+    uint32_t *chain = sf_arena_raw(&scratch, ((size_t)n + 1) * sizeof(*chain), 16);
+    bool is_ok = true;
+    j.hashes = sf_arena_raw(&scratch, ((size_t)n + 1) * sizeof(*j.hashes), 16);
+    if (!depths || !is_caller || !chain || !j.hashes || !sf_table_more(&t->paths))
+        return false;
+    if (n)
+        hash_all(&j, n, depths, is_caller);
+    for (uint32_t i = 1; is_ok && i < n; i++)
+        is_ok = is_caller[i] || join_known(&j, i) || join_new(&j, i, chain);
+    return is_ok;
 }

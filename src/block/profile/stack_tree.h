@@ -3,12 +3,11 @@
  * Twelve to twenty bytes per node (the node itself, and its number in a hash table), because a busy
  * service has a hundred thousand of them and their size decides how often profiles must be flushed.
  *
- * A tree is filled either stack by stack, from samples, or node by node, by merges; never both.
- * Stack by stack, a node is looked up by the hash of the whole path from the root to it: a known
- * stack takes one lookup, and a walk up the tree to verify it. For a new stack, a search by steps
- * and halves finds the known callers, since all callers of a known node are known; all frames below
- * are new. Node by node, it is looked up by its parent and its location. */
+ * A node is looked up by the hash of the whole path from the root to it: a known stack takes one
+ * lookup, and a walk up the tree to verify it. For a new stack, the known callers are searched by
+ * steps and halves, since all callers of a known node are known; all frames below are new. */
 #pragma once
+#include "base/arena.h"
 #include "base/limits.h"
 #include "base/table.h"
 #include "block/profile/profile_block.h"
@@ -16,16 +15,13 @@
 struct sf_stack_tree {
     struct sf_profile_node *nodes; /* the first is the root */
     uint32_t n, cap;
-    struct sf_table paths; /* nodes by all locations from the root to them; or */
-    struct sf_table at;    /* by parent and location */
+    struct sf_table paths; /* nodes by all locations from the root to them */
 };
 
 bool sf_stack_tree_init(struct sf_stack_tree *t); /* false: no memory; done may be called then */
 void sf_stack_tree_done(struct sf_stack_tree *t); /* a zeroed one is fine */
 size_t sf_stack_tree_memory(const struct sf_stack_tree *t);
 
-/* The node of `location` under `parent`, made when there is none. False: no memory. */
-bool sf_stack_tree_add(struct sf_stack_tree *t, uint32_t parent, uint32_t location, uint32_t *out);
 /* The leaf node of a stack, given leaf first; the root if it has no frames. False: no memory, or
  * more than SF_LIMIT_FRAMES, which no decoder returns. */
 bool sf_stack_tree_add_stack(struct sf_stack_tree *t, const uint32_t *locations, uint32_t n,
@@ -43,3 +39,8 @@ bool sf_stack_tree_path(const struct sf_stack_tree *t, const uint32_t *locations
                         struct sf_stack_path *out); /* false: more than SF_LIMIT_FRAMES */
 void sf_stack_tree_fetch(const struct sf_stack_tree *t, const struct sf_stack_path *p);
 bool sf_stack_tree_add_path(struct sf_stack_tree *t, const struct sf_stack_path *p, uint32_t *out);
+
+/* Adds all stacks of another tree, for merges: out[i] is what its node `i` is here, locations[i]
+ * what its location `i` is. Parents have smaller numbers. False: no memory. */
+bool sf_stack_tree_join(struct sf_stack_tree *t, const struct sf_profile_node *nodes, uint32_t n,
+                        const uint32_t *locations, uint32_t *out, struct sf_arena scratch);

@@ -78,7 +78,7 @@ struct sf_otlp_reader {
     bool has_tables;            /* they were read to find the version, and are the same in it */
     bool has_other; /* the dictionary, or an entry that was decoded, has other fields of bytes than
                      * those of its version */
-    struct sf_line *lines;      /* scratch memory for one location */
+    struct sf_line *lines; /* scratch memory for one location */
     struct sf_profile_list path;
     enum sf_err err;    /* of reading an embedded file: out of memory */
     struct sf_pb fault; /* error of a table's entry that was malformed when it was looked up */

@@ -128,17 +128,72 @@ TEST(stack_tree, numbers_nodes_as_one_look_per_frame_would)
     sf_stack_tree_done(&t);
 }
 
-TEST(stack_tree, finds_nodes_again_by_their_parents)
+/* Trees in which the same stacks have other numbers, in an order of their own, and some callers are
+ * there twice, as in no tree of ours. */
+TEST(stack_tree, joins_trees_as_adding_their_stacks_would)
 {
-    struct sf_stack_tree t;
-    uint32_t first, second, again;
-    assert_true(sf_stack_tree_init(&t));
-    assert_true(sf_stack_tree_add(&t, 0, 7, &first));
-    assert_true(sf_stack_tree_add(&t, first, 7, &second));
-    assert_true(sf_stack_tree_add(&t, first, 7, &again));
-    assert_int_equal(second, again);
-    assert_true(sf_stack_tree_add(&t, 0, 7, &again));
-    assert_int_equal(first, again);
-    assert_int_equal(t.n, 3);
-    sf_stack_tree_done(&t);
+    enum { TREES = 4, NODES = 3000, DEPTH = 64 };
+    static struct sf_profile_node other[NODES];
+    static uint32_t out[NODES], locations[50];
+    struct sf_stack_tree joined, added;
+    struct sf_arena a;
+    uint32_t seed = 7, stack[DEPTH];
+    assert_true(sf_arena_init(&a, 1 << 24));
+    assert_true(sf_stack_tree_init(&joined) && sf_stack_tree_init(&added));
+    for (int tree = 0; tree < TREES; tree++) {
+        uint32_t depths[NODES] = {0};
+        for (uint32_t i = 0; i < 50; i++)
+            locations[i] = (i * 7 + (uint32_t)tree * 13) % 60;
+        other[0] = (struct sf_profile_node){0, SF_NONE};
+        for (uint32_t i = 1; i < NODES; i++) {
+            uint32_t parent;
+            seed = seed * 1664525 + 1013904223;
+            parent = seed % 3 ? i - 1 : (seed >> 8) % i;
+            if (depths[parent] == DEPTH)
+                parent = 0;
+            depths[i] = depths[parent] + 1;
+            other[i] = (struct sf_profile_node){parent, (seed >> 20) % 50};
+        }
+        assert_true(sf_stack_tree_join(&joined, other, NODES, locations, out, a));
+        for (uint32_t i = 0; i < NODES; i++) {
+            uint32_t n = 0;
+            for (uint32_t node = i; node; node = other[node].parent)
+                stack[n++] = locations[other[node].location];
+            assert_is(&joined, out[i], stack, n);
+            (void)add(&added, stack, n);
+        }
+        assert_int_equal(joined.n, added.n);
+    }
+    assert_true(sf_stack_tree_join(&joined, other, 1, locations, out, a));
+    assert_true(sf_stack_tree_join(&joined, NULL, 0, NULL, NULL, a));
+    assert_int_equal(joined.n, added.n);
+    sf_stack_tree_done(&joined);
+    sf_stack_tree_done(&added);
+    sf_arena_done(&a);
+}
+
+TEST(stack_tree, stays_whole_when_memory_for_a_join_runs_out)
+{
+    enum { NODES = 2000 };
+    static struct sf_profile_node other[NODES];
+    static uint32_t out[NODES], locations[NODES];
+    struct sf_arena a;
+    assert_true(sf_arena_init(&a, 1 << 24));
+    for (uint32_t i = 0; i < NODES; i++) {
+        other[i] = (struct sf_profile_node){i / 3, i};
+        locations[i] = i;
+    }
+    bool is_ok = false;
+    for (uint64_t nth = 1; !is_ok; nth++) {
+        struct sf_stack_tree t;
+        assert_true(sf_stack_tree_init(&t));
+        sf_heap_fail_after(nth);
+        is_ok = sf_stack_tree_join(&t, other, NODES, locations, out, a);
+        sf_heap_fail_after(0);
+        assert_true(nth > 1 || !is_ok);
+        assert_true(sf_stack_tree_join(&t, other, NODES, locations, out, a));
+        assert_int_equal(t.n, NODES);
+        sf_stack_tree_done(&t);
+    }
+    sf_arena_done(&a);
 }

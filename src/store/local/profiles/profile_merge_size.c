@@ -10,7 +10,7 @@
 /* Bytes in memory, measured on services whose stacks never repeat: a node and its number in the
  * joined tables; the factor from the stored size of symbols; a profile with its chunks; an id; and
  * a sample, each with the copy made by sorting. */
-enum { NODE_LEN = 28, SYMBOL_TIMES = 4, ROW_LEN = 320, ID_LEN = 40, ENTRY_LEN = 32 };
+enum { NODE_LEN = 32, SYMBOL_TIMES = 4, ROW_LEN = 320, ID_LEN = 40, ENTRY_LEN = 32 };
 
 struct held {
     uint64_t tables; /* summed over the inputs */
