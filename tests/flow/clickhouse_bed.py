@@ -116,6 +116,37 @@ class Bed:
         return sum(s.count(table, where) for s in self.shards)
 
 
+class OldServer:
+    """Debian's ClickHouse 18.16, a real server with users, where it is installed. It is too old to ship to."""
+    USER, PASSWORD = "writer", "hush-7391"
+
+    def __init__(self):
+        self.folder, self.port = tempfile.mkdtemp(prefix="sf_clickhouse."), free_port()
+
+    @staticmethod
+    def program():
+        return shutil.which("clickhouse-server", path=os.environ["PATH"] + ":/usr/sbin")
+
+    def __enter__(self):
+        users, config = (os.path.join(self.folder, name) for name in ("users.xml", "config.xml"))
+        with open(users, "w", encoding="ascii") as f:
+            f.write(f"<yandex><profiles><default/></profiles><quotas><default/></quotas><users><{self.USER}><password>{self.PASSWORD}</password>"
+                    f"<networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></{self.USER}></users></yandex>")
+        with open(config, "w", encoding="ascii") as f:
+            f.write(f"<yandex><logger><level>error</level><console>1</console></logger><http_port>{self.port}</http_port>"
+                    f"<tcp_port>{free_port()}</tcp_port><listen_host>127.0.0.1</listen_host><path>{self.folder}/data/</path>"
+                    f"<tmp_path>{self.folder}/tmp/</tmp_path><mark_cache_size>1000000</mark_cache_size><users_config>{users}</users_config>"
+                    "<default_profile>default</default_profile><default_database>default</default_database></yandex>")
+        with open(os.path.join(self.folder, "log"), "wb") as log:
+            self.process = subprocess.Popen([self.program(), "--config-file=" + config], stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
 def serve(path_of_library, data, port):
     lib = ctypes.CDLL(path_of_library, mode=ctypes.RTLD_GLOBAL)
     words = [b"clickhouse", b"--path", data.encode(), b"--logger.level", b"error", b"--listen_host", b"127.0.0.1",

@@ -559,25 +559,28 @@ static enum sf_err remote_erase(struct sf_store *s, uint32_t tenant,
     struct sf_query_ctx q = {0};
     struct sf_shard *shard = NULL;
     struct sf_why own = {0};
-    uint64_t id = 0, n = 0;
+    uint64_t id = 0, n = 0, lsn = sf_wal_whole_lsn(sf_local_log(s));
+    struct sf_buf old = {0};
     sf_str name;
     enum sf_err err = open_shard(r, 0, &q, &shard, why), late = SF_OK;
     if (!err)
         err = sf_pin_book_erase(shard, database, s, tenant, which, why);
     if (!err)
-        err = sf_remote_erase_begin(shard, database, s, tenant, which,
-                                    sf_wal_whole_lsn(sf_local_log(s)), &id, why);
+        err = sf_remote_erase_begin(shard, database, s, tenant, which, lsn, &id, why);
     sf_shard_close(shard);
     if (err || !sf_local_tenant_name(s, tenant, &name))
         return err;
+    sf_remote_source_before(sf_remote_source_node(sf_local_uuid(s)), lsn, &old);
     for (uint32_t i = 0; i < r->config.address.n_shards; i++) {
         enum sf_err one = open_shard(r, i, &q, &shard, &own);
         if (!one)
-            one = sf_remote_erase_rows(shard, database, id, name, which, &n, &own);
+            one = sf_remote_erase_rows(shard, database, id, name, which, sf_buf_str(&old), &n,
+                                       &own);
         late = late ? late : one;
         sf_shard_close(shard);
         shard = NULL;
     }
+    sf_buf_done(&old);
     return late ? sf_fail(
                       why, late,
                       "hidden on this node, but not yet erased completely in ClickHouse, where a "

@@ -150,8 +150,8 @@ static enum sf_err remote_erase_from_traces(struct sf_row_removal *r, sf_str ser
 }
 
 enum sf_err sf_remote_erase_rows(struct sf_shard *shard, const char *database, uint64_t id,
-                                 sf_str tenant, const struct sf_selector *which, uint64_t *io_n,
-                                 struct sf_why *why)
+                                 sf_str tenant, const struct sf_selector *which, sf_str old,
+                                 uint64_t *io_n, struct sf_why *why)
 {
     struct sf_buf where = {0};
     enum sf_err err = SF_OK;
@@ -163,6 +163,7 @@ enum sf_err sf_remote_erase_rows(struct sf_shard *shard, const char *database, u
         sf_buf_reset(&where);
         if (!remote_erase_put_where(&where, &tables[i], tenant, which))
             continue;
+        sf_buf_add_str(&where, old);
         r.where = sf_buf_str(&where);
         err = sf_buf_ok(&where) ? SF_OK : sf_no_memory(why, "a statement");
         if (!err && tables[i].has & BY_LIST && which->what == SF_SELECT_SERVICE &&
@@ -276,6 +277,15 @@ static enum sf_err forget_shipped(struct sf_remote_erase *e, uint64_t shipped_ls
             err = take_tombstone(e, NULL, t->id, why);
     }
     return err;
+}
+
+bool sf_remote_erase_is_end(const struct sf_remote_erase *e, uint64_t lsn)
+{
+    for (size_t i = 0; e->open && i < sf_tombstones_n(e->open); i++) {
+        if (sf_tombstones_get(e->open, i)->below_block == lsn + 1)
+            return true;
+    }
+    return false;
 }
 
 static void put_known(const struct sf_remote_erase *e, struct sf_buf *sql)
@@ -424,6 +434,32 @@ static enum sf_err count_waiting(struct remote_erase_wait *w, uint64_t *out, str
     return err;
 }
 
+/* Writes the condition for rows that are not new data, from what the nodes recorded. */
+static enum sf_err remote_erase_put_old(struct sf_shard *first, const char *database, uint64_t id,
+                                        struct sf_buf *out, struct sf_why *why)
+{
+    struct sf_buf sql = {0}, answer = {.max = ANSWER_LEN};
+    struct sf_row_reader r;
+    enum sf_err err;
+    sf_buf_print(&sql,
+                 "SELECT node, min(last_record) FROM %s.erasure_acks WHERE NOT is_done AND id = "
+                 "%" PRIu64 " GROUP BY node FORMAT RowBinary",
+                 database, id);
+    err = sf_buf_ok(&sql) ? sf_shard_ask(first, sf_buf_str(&sql), 0, &answer, why)
+                          : sf_no_memory(why, "a statement");
+    r = sf_row_reader_init(sf_buf_bytes(&answer));
+    while (!err && sf_row_more(&r)) {
+        sf_str node = sf_row_binary_fixed(&r, 16);
+        uint64_t last = sf_row_binary_u64(&r);
+        err = sf_row_binary_check(&r, why);
+        if (!err)
+            sf_remote_source_before(sf_remote_source_node((const uint8_t *)node.p), last, out);
+    }
+    sf_buf_done(&sql);
+    sf_buf_done(&answer);
+    return err || sf_buf_ok(out) ? err : sf_no_memory(why, "a statement");
+}
+
 static enum sf_err remote_erase_finish(struct sf_shard *const *shards, uint32_t n_shards,
                                        const char *database, const struct erasure *x,
                                        const uint8_t node[16], bool may_rest, bool *out_is_done,
@@ -431,14 +467,18 @@ static enum sf_err remote_erase_finish(struct sf_shard *const *shards, uint32_t 
 {
     struct remote_erase_wait wait = {
         .shards = shards, .n_shards = n_shards, .database = database, .id = x->id};
+    struct sf_buf old = {0};
     uint64_t n_waiting = 0, n = 0;
     /* Count before the pass: then no row can arrive after it. */
     enum sf_err err = count_waiting(&wait, &n_waiting, why);
     *out_is_done = false;
     if (err || (n_waiting && may_rest))
         return err;
+    err = remote_erase_put_old(shards[0], database, x->id, &old, why);
     for (uint32_t i = 0; !err && i < n_shards; i++)
-        err = sf_remote_erase_rows(shards[i], database, x->id, x->tenant, &x->which, &n, why);
+        err = sf_remote_erase_rows(shards[i], database, x->id, x->tenant, &x->which,
+                                   sf_buf_str(&old), &n, why);
+    sf_buf_done(&old);
     if (!err && !n_waiting)
         err = add_ack(shards[0], database, x->id, node, 0, true, why);
     *out_is_done = !err && !n_waiting;

@@ -10,7 +10,8 @@
  * selected rows in records up to there. (No clocks are compared: data received after the node
  * learned of the erasure is new data.) A batch that was being sent may still contain such rows, so
  * shards are searched again until every node that shipped recently has shipped its log up to the
- * recorded end. Entries of dictionaries remain until retention deletes them. */
+ * recorded end; rows of batches that begin after that end are new data and stay. Entries of
+ * dictionaries remain until retention deletes them. */
 #pragma once
 #include "store/clickhouse/shard.h"
 #include "store/local/tombstones.h"
@@ -31,6 +32,10 @@ enum sf_err sf_remote_erase_learn(struct sf_remote_erase *e, struct sf_shard *fi
                                   const char *database, struct sf_store *store, uint64_t newest_lsn,
                                   uint64_t shipped_lsn, struct sf_why *why);
 
+/* Does a batch have to end with this record? One that begins after the end of the log that the node
+ * recorded has new data only. */
+bool sf_remote_erase_is_end(const struct sf_remote_erase *e, uint64_t lsn);
+
 /* ---- one that is queried for ---- */
 
 /* Erases in the local store, then records the erasure for all nodes. */
@@ -38,10 +43,11 @@ enum sf_err sf_remote_erase_begin(struct sf_shard *first, const char *database,
                                   struct sf_store *store, uint32_t tenant,
                                   const struct sf_selector *which, uint64_t newest_lsn,
                                   uint64_t *out_id, struct sf_why *why);
-/* Deletes the selected rows of a shard, and counts again. */
+/* Deletes the selected rows of a shard, and counts again. `old` is " AND ..." for rows that are not
+ * new data (sf_remote_source_before). */
 enum sf_err sf_remote_erase_rows(struct sf_shard *shard, const char *database, uint64_t id,
-                                 sf_str tenant, const struct sf_selector *which, uint64_t *io_n,
-                                 struct sf_why *why);
+                                 sf_str tenant, const struct sf_selector *which, sf_str old,
+                                 uint64_t *io_n, struct sf_why *why);
 
 /* ---- upkeep ---- */
 

@@ -152,11 +152,32 @@ static void put_which(struct attempt *a, const char *hour)
     sf_buf_print(&a->sql, " AND %s = %" PRId64, hour, a->v->head.hour);
 }
 
+/* The round is read before the batches. If another node's attempt counts from then on, it has the
+ * same round, and this one does not count; otherwise it is known, and its batches are left out. In
+ * the other order both could count. */
+static enum sf_err read_round(struct attempt *a, struct sf_why *why)
+{
+    uint64_t now_s = 0;
+    enum sf_err err;
+    sf_buf_reset(&a->sql);
+    sf_buf_print(&a->sql,
+                 "SELECT toUInt64(toUnixTimestamp(now())) * 4294967296 + (SELECT count() FROM "
+                 "%s.judged WHERE ",
+                 a->r->database);
+    put_which(a, "hour");
+    sf_buf_print(&a->sql, ") FORMAT RowBinary");
+    err = sf_row_removal_ask(a->shard, &a->sql, &now_s, why);
+    a->round = (now_s & UINT32_MAX) + 1;
+    sf_random_fill(&a->number, sizeof(a->number));
+    /* The time in the high half, random bits in the low half. */
+    a->number = (now_s & ~(uint64_t)UINT32_MAX) | (a->number & UINT32_MAX);
+    return err;
+}
+
 static enum sf_err read_batches(struct attempt *a, struct sf_why *why)
 {
     const char *database = a->r->database;
     struct sf_row_reader rows;
-    uint64_t now_s = 0;
     enum sf_err err;
     sf_buf_reset(&a->sql);
     sf_buf_print(&a->sql, "SELECT DISTINCT batch FROM %s." SF_SCHEMA_UNDECIDED " WHERE ", database);
@@ -176,22 +197,7 @@ static enum sf_err read_batches(struct attempt *a, struct sf_why *why)
             return sf_no_memory(why, "a list of batches");
         a->batches[a->n_batches++] = batch;
     }
-    if (!err)
-        err = sf_row_binary_check(&rows, why);
-    sf_buf_reset(&a->sql);
-    sf_buf_print(&a->sql,
-                 "SELECT toUInt64(toUnixTimestamp(now())) * 4294967296 + (SELECT count() FROM "
-                 "%s.judged WHERE ",
-                 database);
-    put_which(a, "hour");
-    sf_buf_print(&a->sql, ") FORMAT RowBinary");
-    if (!err)
-        err = sf_row_removal_ask(a->shard, &a->sql, &now_s, why);
-    a->round = (now_s & UINT32_MAX) + 1;
-    sf_random_fill(&a->number, sizeof(a->number));
-    /* The time in the high half, random bits in the low half. */
-    a->number = (now_s & ~(uint64_t)UINT32_MAX) | (a->number & UINT32_MAX);
-    return err;
+    return err ? err : sf_row_binary_check(&rows, why);
 }
 
 static void begin_row(struct attempt *a, bool has_day)
@@ -479,7 +485,9 @@ static enum sf_err confirm(struct attempt *a, int64_t grace_s, struct sf_why *wh
 
 static enum sf_err put_on_shard(struct attempt *a, int64_t grace_s, struct sf_why *why)
 {
-    enum sf_err err = read_batches(a, why);
+    enum sf_err err = read_round(a, why);
+    if (!err)
+        err = read_batches(a, why);
     if (err || !a->n_batches)
         return err;
     err = send_verdict(a, why);

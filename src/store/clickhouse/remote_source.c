@@ -30,12 +30,17 @@ uint64_t sf_remote_source_batch(uint32_t node, int64_t recv_ns, uint64_t first_r
            (first_record & record_mask);
 }
 
-void sf_remote_source_others(const struct sf_remote_source *r, uint64_t lsn, struct sf_buf *sql)
+void sf_remote_source_before(uint32_t node, uint64_t lsn, struct sf_buf *sql)
 {
     sf_buf_print(sql,
                  " AND NOT (bitShiftRight(batch, %d) = %" PRIu32 " AND bitAnd(batch, %" PRIu64
                  ") > %" PRIu64 ")",
-                 64 - SF_BATCH_NODE_BITS, r->node, record_mask, lsn);
+                 64 - SF_BATCH_NODE_BITS, node, record_mask, lsn);
+}
+
+void sf_remote_source_others(const struct sf_remote_source *r, uint64_t lsn, struct sf_buf *sql)
+{
+    sf_remote_source_before(r->node, lsn, sql);
 }
 
 void sf_remote_source_mine(const struct sf_remote_source *r, struct sf_buf *sql)

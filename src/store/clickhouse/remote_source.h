@@ -39,6 +39,8 @@ struct sf_remote_source {
 enum { SF_BATCH_NODE_BITS = 22, SF_BATCH_RECORD_BITS = 38 };
 uint32_t sf_remote_source_node(const uint8_t uuid[16]);
 uint64_t sf_remote_source_batch(uint32_t node, int64_t recv_ns, uint64_t first_record);
+/* Writes " AND ..." for all rows but those of batches of a node that begin after `lsn`. */
+void sf_remote_source_before(uint32_t node, uint64_t lsn, struct sf_buf *sql);
 /* Writes " AND ..." for rows of other nodes, or of this node's records up to `lsn`. */
 void sf_remote_source_others(const struct sf_remote_source *r, uint64_t lsn, struct sf_buf *sql);
 

@@ -204,6 +204,8 @@ static bool shipper_is_full(const struct sf_shipper *s)
     if (s->last_lsn == s->flushed_lsn)
         /* Readers get rows that are in no block from this node: sf_view_lend_memory(). */
         return true;
+    if (sf_remote_erase_is_end(&s->erasures, s->last_lsn))
+        return true;
     return s->is_single || s->outbox.n_rows >= SF_LIMIT_SHIP_ROWS ||
            sf_remote_outbox_len(&s->outbox) >= SF_LIMIT_SHIP_BATCH_LEN;
 }
