@@ -661,6 +661,7 @@ static enum sf_err fill_service(struct sf_server *s, struct sf_why *why)
     v->query_memory_len = c->limits.query_memory_len;
     v->query_ns = c->limits.query_ns;
     sf_query_turn_init(v);
+    sf_large_turn_init(v);
     v->version = sf_version();
     v->source_link = c->page.source_link;
     v->source_root = c->page.source_root;

@@ -7,6 +7,8 @@
 #include "base/heap.h"
 #include "base/num.h"
 
+enum { LARGE_LEN = 1 << 20 };
+
 void sf_buf_done(struct sf_buf *b)
 {
     sf_heap_free(b->p);
@@ -40,6 +42,8 @@ bool sf_buf_reserve(struct sf_buf *b, size_t more)
     }
     if (more <= b->cap - b->len)
         return true;
+    if (!b->p && more > LARGE_LEN)
+        cap = more; /* a whole body, usually */
     while (cap - b->len < more)
         cap *= 2; /* max is at most 2^31, so this ends and cannot wrap */
     p = sf_heap_grow(b->p, cap, 1);

@@ -30,6 +30,7 @@ enum {
     PIECE_SPANS = 16384,
     PIECE_ARENA_LEN = 32 << 20,
     KEEP_SCRATCH_LEN = 1 << 20,
+    UNUSED_LEN = 64 << 10,
     ZSTD_LEVEL = 1,
     /* A profile is mostly numbers, which higher levels hardly compress better: this level takes
      * half the time for a third more bytes in the log, which are kept for a minute (bench/load
@@ -170,6 +171,24 @@ struct work {
     struct sf_intake_result result;
 };
 
+static size_t max_whole_len(const struct sf_intake_config *c)
+{
+    return c->max_whole_len && c->max_whole_len < SF_LIMIT_LOGGED_BODY_LEN
+               ? c->max_whole_len
+               : (size_t)SF_LIMIT_LOGGED_BODY_LEN;
+}
+
+static size_t max_arena_len(const struct sf_intake_config *c, size_t len)
+{
+    return c->arena_len && c->arena_len < len ? c->arena_len : len;
+}
+
+static size_t max_piece_len(const struct sf_intake_config *c)
+{
+    return c->max_piece_len && c->max_piece_len < SF_LIMIT_RECORD_LEN ? c->max_piece_len
+                                                                      : (size_t)SF_LIMIT_RECORD_LEN;
+}
+
 static bool need_tools(struct work *w)
 {
     if (!w->tools) {
@@ -222,12 +241,23 @@ void sf_intake_log_body(const struct sf_logged *log, uint64_t dup_hash, struct s
     b->log.body = sf_buf_bytes(&b->body);
 }
 
-/* Encodes the batch in normalised form, compressed, for the log. LIMIT: longer than a record. */
-static enum sf_err log_normalised(struct work *w, struct sf_batch *b,
-                                  const struct sf_span_batch *spans, uint64_t dup_hash,
-                                  struct sf_why *why)
+/* Compression reserves for the worst case. */
+static void give_back_unused(struct sf_buf *b)
 {
-    struct sf_buf plain = {0};
+    uint8_t *p = b->cap - b->len > UNUSED_LEN ? sf_heap_grow(b->p, b->len, 1) : NULL;
+    if (p) {
+        b->p = p;
+        b->cap = b->len;
+    }
+}
+
+/* Encodes the batch in normalised form, compressed, for the log. LIMIT: several spans are longer
+ * than `max_len` (0: than a record). */
+static enum sf_err log_normalised(struct work *w, struct sf_batch *b,
+                                  const struct sf_span_batch *spans, size_t max_len,
+                                  uint64_t dup_hash, struct sf_why *why)
+{
+    struct sf_buf plain = {.max = spans->n_spans > 1 ? max_len : 0};
     enum sf_err err = SF_OK;
 
     if (!need_tools(w))
@@ -244,6 +274,7 @@ static enum sf_err log_normalised(struct work *w, struct sf_batch *b,
         err = sf_fail(why, SF_ERR_LIMIT, "a span of %zu bytes is longer than a log record",
                       b->body.len);
     if (!err) {
+        give_back_unused(&b->body);
         set_log(w, b, SF_LOG_BATCH, SF_LOG_ZSTD, plain.len, NULL, dup_hash);
         b->log.body = sf_buf_bytes(&b->body);
     }
@@ -267,13 +298,13 @@ static enum sf_err choose_form(struct work *w, struct sf_batch *b, struct sf_why
     /* JSON may contain repeated and ignored members in many ways: with redaction on, it is never
      * logged as received. */
     bool must_change = w->result.n_redacted || w->result.n_sifted ||
-                       rq->body->len > SF_LIMIT_LOGGED_BODY_LEN ||
+                       rq->body->len > max_whole_len(w->config) ||
                        (w->config->redactor && (rq->kind == SF_LOG_OTLP_TRACES_JSON ||
                                                 intake_has_unseen(&w->result.rejects)));
     enum sf_err err;
 
     if (must_change) {
-        err = log_normalised(w, b, b->spans, w->dup_hash, why);
+        err = log_normalised(w, b, b->spans, 0, w->dup_hash, why);
         if (err)
             return err;
         if (w->inflated.p) {
@@ -312,7 +343,7 @@ static enum sf_err intake_sift(struct work *w, struct sf_span_batch *spans, stru
 /* LIMIT: it must be processed in pieces; nothing was changed then. */
 static enum sf_err take_whole(struct work *w, struct sf_why *why)
 {
-    struct sf_batch *b = sf_batch_new(SF_LIMIT_ARENA_LEN);
+    struct sf_batch *b = sf_batch_new(max_arena_len(w->config, SF_LIMIT_ARENA_LEN));
     struct sf_span_batch *spans;
     enum sf_err err;
 
@@ -354,7 +385,7 @@ static enum sf_err intake_add_piece(struct work *w, const struct sf_span_batch *
 
     if (!b)
         return sf_no_memory(why, "a request");
-    err = log_normalised(w, b, spans, w->first ? 0 : w->dup_hash, why);
+    err = log_normalised(w, b, spans, max_piece_len(w->config), w->first ? 0 : w->dup_hash, why);
     if (err) {
         sf_batch_free(b);
         return err;
@@ -417,8 +448,8 @@ static enum sf_err take_pieces(struct work *w, struct sf_why *why)
     enum sf_err err;
 
     w->result = (struct sf_intake_result){0};
-    if (!sf_arena_init(&decoded, PIECE_ARENA_LEN) ||
-        !sf_arena_init(&w->redacted, SF_LIMIT_ARENA_LEN)) {
+    if (!sf_arena_init(&decoded, max_arena_len(w->config, PIECE_ARENA_LEN)) ||
+        !sf_arena_init(&w->redacted, max_arena_len(w->config, SF_LIMIT_ARENA_LEN))) {
         err = sf_no_memory(why, "a request");
     } else {
         err = sf_otlp_trace_decode_pieces(w->plain, w->request->kind == SF_LOG_OTLP_TRACES_JSON,
@@ -465,7 +496,7 @@ enum sf_err sf_intake_traces(const struct sf_intake_config *config,
     plain_len = w.plain.len;
     if (!err) {
         /* For larger bodies, rows would take too much memory. */
-        err = w.plain.len <= SF_LIMIT_LOGGED_BODY_LEN ? take_whole(&w, why) : SF_ERR_LIMIT;
+        err = w.plain.len <= max_whole_len(config) ? take_whole(&w, why) : SF_ERR_LIMIT;
         if (err == SF_ERR_LIMIT)
             err = take_pieces(&w, why);
     }

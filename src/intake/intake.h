@@ -24,6 +24,10 @@ struct sf_intake_config {
     struct sf_intake_tools *tools; /* of the calling thread; NULL: created for the call */
     struct sf_otlp_limits limits;
     size_t max_inflated_len; /* 0: the default */
+    /* A longer body, or one whose decoded form does not fit in `arena_len`, is decoded in pieces
+     * that do. 0: the default. */
+    size_t max_whole_len, arena_len;
+    size_t max_piece_len; /* encoded length of such a piece; 0: the default */
     /* Called with the rows of a request that is processed in pieces, as they will be stored. May be
      * NULL. */
     void (*see)(void *arg, const struct sf_span_batch *spans);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/invariant.h"
 #include "base/limits.h"
 
 enum { ROOM_MIN = 4096 }; /* smaller parts are not read separately */
@@ -159,6 +160,16 @@ bool sf_body_take(struct sf_body *b, struct sf_buf *out)
         return false;
     *out = b->memory;
     b->memory = (struct sf_buf){0};
+    return true;
+}
+
+bool sf_body_give(struct sf_body *b, struct sf_buf *memory)
+{
+    if (sf_body_is_spooled(b))
+        return false;
+    SF_ASSERT(!b->memory.p);
+    b->memory = *memory;
+    *memory = (struct sf_buf){0};
     return true;
 }
 

@@ -46,6 +46,8 @@ enum sf_err sf_body_read(const struct sf_body *b, uint64_t off, void *p, size_t 
 /* Gives the memory of a complete body to the caller; it is counted in the budget until done. False:
  * it is in a file. */
 bool sf_body_take(struct sf_body *b, struct sf_buf *out);
+/* The reverse of take. False: the body is in a file, and `memory` stays the caller's. */
+bool sf_body_give(struct sf_body *b, struct sf_buf *memory);
 void sf_body_done(struct sf_body *b); /* empties it and releases its part of the budget */
 
 /* Counts other memory of a request (its head) in the same budget. */

@@ -52,6 +52,12 @@ bool sf_exchange_body_take(struct sf_exchange *ex, struct sf_buf *out)
     return true;
 }
 
+void sf_exchange_body_give(struct sf_exchange *ex, struct sf_buf *body)
+{
+    if (sf_body_give(&ex->body, body))
+        ex->view.memory = sf_buf_bytes(&ex->body.memory);
+}
+
 const atomic_bool *sf_exchange_cancel(const struct sf_exchange *ex)
 {
     return &ex->is_cancelled;

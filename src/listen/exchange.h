@@ -29,6 +29,8 @@ enum sf_err sf_exchange_body_read(struct sf_exchange *ex, uint64_t off, void *p,
                                   size_t *out_len, struct sf_why *why);
 /* Takes the body's memory instead, after which the exchange has no body. False: it is in a file. */
 bool sf_exchange_body_take(struct sf_exchange *ex, struct sf_buf *out);
+/* Gives a body back that was taken, to be read again later. Without one it does nothing. */
+void sf_exchange_body_give(struct sf_exchange *ex, struct sf_buf *body);
 const atomic_bool *sf_exchange_cancel(const struct sf_exchange *ex);
 /* Memory for the application's own data (route, tenant, scopes, ticket). Zeroed, lives as long as
  * the exchange, 16-aligned. */

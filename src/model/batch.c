@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 
+#include "base/account.h"
 #include "base/heap.h"
 #include "base/limits.h"
 
@@ -11,27 +12,40 @@
 enum { N_SPARE = 8 };
 static _Atomic(uint8_t *) spare[N_SPARE];
 
+/* The reserved range of a spare arena is SF_LIMIT_ARENA_LEN; an arena uses `cap` bytes of it. */
+enum { SPARE_LEN = 1 << 20 };
+
+static bool is_of_spare_size(size_t cap)
+{
+    return cap >= SPARE_LEN && cap <= SF_LIMIT_ARENA_LEN;
+}
+
 static bool take_arena(struct sf_arena *a, size_t cap)
 {
-    for (int i = 0; cap == SF_LIMIT_ARENA_LEN && i < N_SPARE; i++) {
-        uint8_t *base = atomic_exchange(&spare[i], NULL);
-        if (base) {
-            *a = (struct sf_arena){.base = base, .cap = cap};
-            return true;
-        }
-    }
-    return sf_arena_init(a, cap);
+    uint8_t *base = NULL;
+    if (!is_of_spare_size(cap))
+        return sf_arena_init(a, cap);
+    for (int i = 0; !base && i < N_SPARE; i++)
+        base = atomic_exchange(&spare[i], NULL);
+    if (!base)
+        base = sf_heap_pages(SF_LIMIT_ARENA_LEN);
+    *a = (struct sf_arena){.base = base, .cap = base ? cap : 0};
+    return base && (!sf_account_is_open() || sf_arena_count(a));
 }
 
 static void give_arena(struct sf_arena *a)
 {
-    if (a->cap == SF_LIMIT_ARENA_LEN) {
+    if (is_of_spare_size(a->cap)) {
         sf_arena_reset(a);
+        sf_account_give(sf_arena_touched(a));
+        sf_heap_free(a->touched);
+        a->touched = NULL;
         for (int i = 0; i < N_SPARE; i++) {
             uint8_t *none = NULL;
             if (atomic_compare_exchange_strong(&spare[i], &none, a->base))
                 return;
         }
+        a->cap = SF_LIMIT_ARENA_LEN;
     }
     sf_arena_done(a);
 }
@@ -42,7 +56,7 @@ struct sf_batch *sf_batch_new(size_t arena_cap)
     if (!b)
         return NULL;
     if (!take_arena(&b->arena, arena_cap)) {
-        sf_heap_free(b);
+        sf_batch_free(b);
         return NULL;
     }
     return b;

@@ -5,6 +5,41 @@
 #include "serve/call.h"
 #include "serve/ingest_wait.h"
 
+/* Memory limits in 256ths of the server's memory, the unit of the store's budget. */
+enum {
+    SHARES = 256,
+    BODY = 8,             /* a longer body is large */
+    ARENA = 24,           /* decoded form of a request, or of a piece of one */
+    PIECE = 4,            /* a piece, as it is logged and stored */
+    POOL = 40,            /* all requests that are decoded without the turn */
+    ONE_OF_POOL = 32,     /* one of them */
+    SURE = 32,            /* always for the request with the turn */
+    MERGE_LEN = 12 << 20, /* for a merge that begins meanwhile */
+    OTHER_LEN = 32 << 20  /* the program, its libraries and threads, and what the store keeps */
+};
+
+static size_t large_turn_least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+void sf_large_turn_init(struct sf_service *s)
+{
+    size_t memory_len = s->memory_len ? (size_t)s->memory_len : (size_t)SF_LIMIT_MEMORY_LEN;
+    size_t unit = memory_len / SHARES;
+    struct sf_large_turns *t = &s->large;
+    t->body_len = large_turn_least(BODY * unit, SF_LIMIT_LARGE_BODY_LEN);
+    t->memory_len = memory_len;
+    t->pool.cap = POOL * unit;
+    t->pool.sum_cap = SIZE_MAX; /* has_spare() keeps the pool free for them */
+    t->pool.query_cap = ONE_OF_POOL * unit;
+    t->sure_len = SURE * unit;
+    t->most_len = memory_len > OTHER_LEN ? (memory_len - OTHER_LEN) / 4 * 3 : 0;
+    s->intake.max_whole_len = t->body_len;
+    s->intake.max_piece_len = PIECE * unit;
+    s->intake.arena_len = large_turn_least(ARENA * unit, SF_LIMIT_ARENA_LEN);
+}
+
 static void large_turn_refuse(struct sf_call *call)
 {
     sf_service_count_shed(call->service, call->tenant,
@@ -74,45 +109,131 @@ static bool is_resumed(struct sf_call *call)
     return false;
 }
 
-void sf_large_turn_pass(struct sf_call *call)
+/* Passes the turn to the next call. */
+static void pass_on(struct sf_service *s)
 {
-    struct sf_large_turns *t = &call->service->large;
     struct sf_call *next;
-    if (!call->has_large_turn)
-        return;
-    call->has_large_turn = false;
     sf_memory_give_back(); /* before the next body takes as much again */
     do {
-        next = take_parked(t);
+        next = take_parked(&s->large);
     } while (next && !is_resumed(next));
 }
 
-static size_t max_len_of(const struct sf_call *call)
+void sf_large_turn_pass(struct sf_call *call)
 {
+    if (!call->has_large_turn)
+        return;
+    call->has_large_turn = false;
+    pass_on(call->service);
+}
+
+/* ---- memory ---- */
+
+/* For the account: the turn, if it is free. */
+static bool claim_turn(void *arg)
+{
+    struct sf_call *call = arg;
+    struct sf_large_turns *t = &call->service->large;
+    sf_mutex_lock(&t->mutex);
+    if (!t->is_taken)
+        t->is_taken = call->has_large_turn = true;
+    sf_mutex_unlock(&t->mutex);
+    return call->has_large_turn;
+}
+
+/* Whether the process has memory for more, besides half of what requests without the turn may
+ * still take: they rarely take all of it at once. */
+static bool has_spare(void *arg)
+{
+    const struct sf_call *call = arg;
+    const struct sf_large_turns *t = &call->service->large;
+    size_t used = atomic_load_explicit(&t->pool.used, memory_order_relaxed);
+    size_t kept = used < t->pool.cap ? (t->pool.cap - used) / 2 : 0;
+    return sf_memory_resident_len() + SF_ACCOUNT_SPARE_LEN + kept + MERGE_LEN < t->memory_len;
+}
+
+static void large_turn_close(struct sf_worker *worker)
+{
+    if (!worker->account.pool)
+        return;
+    sf_account_resume(&worker->account);
+    sf_account_close();
+    worker->account.pool = NULL;
+}
+
+static enum sf_err explain_refusal(struct sf_call *call, const struct sf_account *a,
+                                   enum sf_err err, struct sf_why *why)
+{
+    if (a->is_over)
+        return sf_fail(why, SF_ERR_LIMIT,
+                       "the request needs more than %zu MiB of memory to be decoded; send less in "
+                       "one request, or raise the setting \"memory\"",
+                       call->service->large.most_len >> 20);
+    if (a->is_put_off)
+        return sf_fail(why, SF_ERR_BUSY, "the memory that this request needs is in use; retry");
+    return err;
+}
+
+static enum sf_err large_turn_try(struct sf_call *call, struct sf_worker *worker,
+                                  enum sf_err (*attempt)(void *arg, size_t max_len,
+                                                         struct sf_why *why),
+                                  void *arg, struct sf_why *why)
+{
+    struct sf_large_turns *t = &call->service->large;
+    struct sf_account *a = &worker->account;
     size_t whole_len = call->service->intake.max_inflated_len
                            ? call->service->intake.max_inflated_len
                            : (size_t)SF_LIMIT_INFLATED_LEN;
-    bool is_small = !call->has_large_turn && whole_len > SF_LIMIT_LARGE_BODY_LEN;
-    return is_small ? (size_t)SF_LIMIT_LARGE_BODY_LEN : whole_len;
+    enum sf_err err;
+    large_turn_close(worker);
+    if (call->has_large_turn)
+        sf_memory_give_back(); /* before this request takes much */
+    *a = (struct sf_account){.pool = &t->pool,
+                             .large_cap = t->sure_len,
+                             .most_cap = t->most_len,
+                             .take_turn = claim_turn,
+                             .take_spare = has_spare,
+                             .arg = call,
+                             .is_large = call->has_large_turn,
+                             .held = sf_arena_touched(&worker->arena)};
+    sf_account_open(a);
+    err = attempt(arg, call->has_large_turn ? whole_len : large_turn_least(whole_len, t->body_len),
+                  why);
+    (void)sf_account_pause(); /* it stays in the pool until the request is stored */
+    return err ? explain_refusal(call, a, err, why) : SF_OK;
 }
 
-enum sf_large_turn sf_large_turn_run(struct sf_call *call,
+enum sf_large_turn sf_large_turn_run(struct sf_call *call, struct sf_worker *worker,
                                      enum sf_err (*attempt)(void *arg, size_t max_len,
                                                             struct sf_why *why),
                                      void *arg, enum sf_err *out_err, struct sf_why *why)
 {
     bool is_large = call->has_large_turn ||
-                    sf_exchange_body(call->ex)->len > SF_LIMIT_LARGE_BODY_LEN;
+                    sf_exchange_body(call->ex)->len > call->service->large.body_len;
     enum sf_large_turn turn = is_large ? sf_large_turn_take(call) : SF_LARGE_TURN_MINE;
     if (turn != SF_LARGE_TURN_MINE)
         return turn;
-    *out_err = attempt(arg, max_len_of(call), why);
-    if (*out_err != SF_ERR_LIMIT || call->has_large_turn)
-        return turn;
-    turn = sf_large_turn_take(call);
-    if (turn == SF_LARGE_TURN_MINE)
-        *out_err = attempt(arg, max_len_of(call), why);
+    *out_err = large_turn_try(call, worker, attempt, arg, why);
+    if (!is_large && (*out_err == SF_ERR_LIMIT || worker->account.is_put_off)) {
+        turn = sf_large_turn_take(call);
+        if (turn == SF_LARGE_TURN_MINE)
+            *out_err = large_turn_try(call, worker, attempt, arg, why);
+    }
+    if (turn == SF_LARGE_TURN_MINE) {
+        worker->is_large = call->has_large_turn; /* the call may end before the worker is done */
+        call->has_large_turn = false;
+    }
     return turn;
+}
+
+void sf_large_turn_end(struct sf_service *s, struct sf_worker *worker)
+{
+    large_turn_close(worker);
+    if (worker->is_large) {
+        worker->is_large = false;
+        sf_arena_release(&worker->arena);
+        pass_on(s);
+    }
 }
 
 size_t sf_large_turn_parked(struct sf_service *s)

@@ -193,11 +193,12 @@ bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker,
     err = sf_tenant_find(store, call->tenant, true, tenants, &n, &why);
     t.upload.tenant = tenants[0];
     if (!err)
-        turn = sf_large_turn_run(call, profile_take_attempt, &trial, &err, &why);
+        turn = sf_large_turn_run(call, worker, profile_take_attempt, &trial, &err, &why);
+    else
+        sf_large_turn_pass(call);
     if (turn == SF_LARGE_TURN_PARKED) {
         is_filled = false;
     } else if (turn == SF_LARGE_TURN_MINE && err) {
-        sf_large_turn_pass(call);
         if (err == SF_ERR_BUSY && !t.upload.is_over_series)
             sf_service_count_shed(call->service, call->tenant, SF_SHED_DETAIL);
         if (err == SF_ERR_BUSY && t.upload.is_over_series)
@@ -206,15 +207,12 @@ bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker,
             refuse(&t, err, &why);
         else
             sf_call_fail(call, err, &why);
-    } else if (turn == SF_LARGE_TURN_MINE && profile_take_refuse_services(&t, &admission)) {
-        sf_large_turn_pass(call);
-    } else if (turn == SF_LARGE_TURN_MINE) {
+    } else if (turn == SF_LARGE_TURN_MINE && !profile_take_refuse_services(&t, &admission)) {
         sf_profile_take_count(call->service->counters, &t.upload);
         sf_call_ok(call, NULL);
         tell_shed(&t);
         if (answer)
             answer(&t);
-        sf_large_turn_pass(call);
         sf_admission_charge(&admission, 0, t.body.len);
         is_filled = profile_take_give_to_store(&t, store, &admission);
     }

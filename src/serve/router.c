@@ -612,6 +612,7 @@ void sf_router_on_refuse(void *arg, const struct sf_request *request, struct sf_
 void sf_router_run(struct sf_exchange *ex, struct sf_worker *worker)
 {
     struct sf_call *call = sf_exchange_user(ex);
+    struct sf_service *s = call->service;
     enum sf_ingest_wait wait = call->route->class == SF_CLASS_INGEST ? sf_ingest_wait(call)
                                                                      : SF_INGEST_WAIT_OVER;
     if (wait == SF_INGEST_WAIT_LONGER)
@@ -620,6 +621,8 @@ void sf_router_run(struct sf_exchange *ex, struct sf_worker *worker)
         sf_arena_reset(&worker->arena);
     if (wait == SF_INGEST_WAIT_IN_VAIN || call->route->handle(call, worker))
         sf_call_finish(call);
+    if (worker)
+        sf_large_turn_end(s, worker);
 }
 
 /* False: the client has disconnected, or the deadline is over; the answer is filled. */

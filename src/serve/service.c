@@ -9,6 +9,7 @@ enum sf_err sf_service_init(struct sf_service *s, struct sf_why *why)
 {
     s->finding_limits = SF_FINDING_LIMITS;
     sf_mutex_init(&s->large.mutex, SF_LOCK_SERVE_LARGE);
+    sf_large_turn_init(s);
     sf_self_profile_init(&s->self_profile);
     s->ingest = sf_queue_new(SF_LIMIT_INGEST_QUEUE);
     s->point = sf_lane_new(SF_LIMIT_QUERY_QUEUE, SF_LIMIT_CLIENT_QUERIES);

@@ -7,8 +7,9 @@
 #include "block/rows/rowset_words.h"
 
 enum {
-    KEEP_LEN = 16 << 20, /* bytes of memory that a reset rowset keeps */
-    KEEP_KEYS = 1024,    /* with more keys, */
+    KEEP_LEN =
+        16 << 20,     /* bytes of memory that a reset rowset keeps, unless it is told otherwise */
+    KEEP_KEYS = 1024, /* with more keys, */
     KEEP_SHAPES = 16384, /* or more shapes, a reset drops all of them */
     KEEP_SLOTS = 4096,
 };
@@ -16,7 +17,7 @@ enum {
 bool sf_rowset_init(struct sf_rowset *r, size_t rows_cap, size_t data_cap)
 {
     SF_ASSERT(rows_cap <= (size_t)1 << SF_ROW_PLACE_BITS);
-    *r = (struct sf_rowset){.rows_cap = rows_cap, .data_cap = data_cap};
+    *r = (struct sf_rowset){.rows_cap = rows_cap, .data_cap = data_cap, .keep_len = KEEP_LEN};
     r->rows = sf_heap_pages(rows_cap * sizeof(*r->rows));
     r->words = sf_heap_pages(data_cap);
     r->first_index_ns = INT64_MAX;
@@ -69,16 +70,16 @@ static void table_reset(struct sf_mem_table *t)
 
 void sf_rowset_reset(struct sf_rowset *r)
 {
-    if (r->n_rows * sizeof(*r->rows) > KEEP_LEN)
+    if (r->n_rows * sizeof(*r->rows) > r->keep_len)
         sf_heap_pages_drop(r->rows, r->rows_cap * sizeof(*r->rows));
-    if (r->n_words * sizeof(*r->words) > KEEP_LEN)
+    if (r->n_words * sizeof(*r->words) > r->keep_len)
         sf_heap_pages_drop(r->words, r->data_cap);
     r->n_rows = r->n_words = 0;
     r->first_index_ns = INT64_MAX;
     r->last_ns = INT64_MIN;
     table_reset(&r->resources);
     table_reset(&r->scopes);
-    if (r->n_keys > KEEP_KEYS || r->shapes.n > KEEP_SHAPES || r->text_len > KEEP_LEN) {
+    if (r->n_keys > KEEP_KEYS || r->shapes.n > KEEP_SHAPES || r->text_len > r->keep_len) {
         keys_done(r);
         sf_dict_done(&r->texts);
     }

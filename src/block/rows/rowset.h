@@ -56,6 +56,7 @@ struct sf_rowset {
     struct sf_mem_row *rows;
     uint32_t *words;
     size_t n_rows, rows_cap;
+    size_t keep_len;          /* memory that each of its parts keeps after a reset */
     size_t n_words, data_cap; /* data_cap: in bytes, for words and texts together */
     size_t text_len;          /* size of the dictionaries, about */
     struct sf_mem_table resources, scopes;

@@ -354,7 +354,7 @@ bool sf_row_stage_rows(struct sf_span_block_writer *w, struct sf_row_maps *maps,
         g->trace_rows[g->n_traces++] = 0;
     }
     start = first - g->trace_rows[g->n_traces - 1];
-    while (taken < n && g->n_rows < ROWS && (taken == 0 || g->len < SF_GRANULE_MAX_LEN)) {
+    while (taken < n && g->n_rows < ROWS && (taken == 0 || g->len < w->options.granule_len)) {
         struct sf_row_maps *m = &maps[rows[taken] >> SF_ROW_PLACE_BITS];
         if (m != s.m)
             enter_set(&s, m, head->tenant);

@@ -89,6 +89,8 @@ enum sf_err sf_span_block_writer_new(const struct sf_span_block_options *options
     if (!w)
         return sf_fail(why, SF_ERR_NOMEM, "block: no memory for the writer");
     w->options = *options;
+    if (!options->granule_len || options->granule_len > SF_GRANULE_MAX_LEN)
+        w->options.granule_len = SF_GRANULE_MAX_LEN;
     w->info = options->info;
     w->info.n_rows = w->info.n_traces = 0;
     w->info.ts_min_ns = INT64_MAX;
@@ -267,7 +269,8 @@ enum sf_err sf_span_block_writer_rows(struct sf_span_block_writer *w, struct sf_
         return span_block_writer_say(w, why);
     if (g->n_rows && is_new) {
         bool must_cut = g->is_continuation || head->tenant != g->tenant ||
-                        g->len > SF_GRANULE_FULL_LEN || n > SF_LIMIT_GRANULE_ROWS - g->n_rows;
+                        g->len > w->options.granule_len / 8 * 7 ||
+                        n > SF_LIMIT_GRANULE_ROWS - g->n_rows;
         err = must_cut ? close_granule(w, why) : SF_OK;
         if (err)
             return err;

@@ -19,6 +19,7 @@ struct sf_span_block_options {
     bool is_compressed;             /* with zstd 1; false for a part in memory */
     /* Borrowed; written as granules fill; NULL: the block is made in memory. */
     const struct sf_file *file;
+    size_t granule_len;         /* estimated size of a decoded granule; 0: the default */
     const uint64_t *dup_hashes; /* section DUP; borrowed until finish */
     size_t n_dup_hashes;
     const uint64_t *source_ids; /* section SRC: blocks this one replaces; borrowed until finish */

@@ -48,10 +48,9 @@ struct sf_resource_stage {
     uint32_t granule; /* last granule that used it, + 1 */
 };
 
-/* A decoded granule has to fit the memory of one query: it ends before this many bytes, and no new
- * trace begins in one that is nearly full. */
-#define SF_GRANULE_FULL_LEN ((size_t)14 << 20)
-#define SF_GRANULE_MAX_LEN  ((size_t)16 << 20)
+/* A decoded granule has to fit the memory of one query, and of a merge: it ends before this many
+ * bytes, and no new trace begins in one that is nearly full. */
+enum { SF_GRANULE_MAX_LEN = 16 << 20 };
 
 struct sf_granule_stage {
     uint32_t tenant, n_rows, n_traces;
@@ -87,7 +86,7 @@ struct sf_granule_stage {
 };
 
 struct sf_span_block_writer {
-    struct sf_span_block_options options;
+    struct sf_span_block_options options; /* with a granule_len */
     struct sf_span_block_info info;
     enum sf_err err; /* the first error is kept: the block cannot be finished */
     struct sf_chunk_packer *packer;

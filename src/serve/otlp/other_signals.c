@@ -60,12 +60,11 @@ static bool other_signals_drop(struct sf_call *call, struct sf_worker *worker,
     enum sf_err err = SF_OK;
     if (s->rejects_other_signals)
         return other_signals_refuse(call, signal);
-    switch (sf_large_turn_run(call, count_items, &c, &err, &why)) {
+    switch (sf_large_turn_run(call, worker, count_items, &c, &err, &why)) {
     case SF_LARGE_TURN_PARKED: return false;
     case SF_LARGE_TURN_REFUSED: return true;
     case SF_LARGE_TURN_MINE: break;
     }
-    sf_large_turn_pass(call);
     sf_counters_add(s->counters, signal->count, 1);
     if (err)
         return sf_call_fail(call, err, &why);

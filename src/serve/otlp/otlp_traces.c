@@ -60,12 +60,18 @@ void sf_otlp_traces_answer(const struct sf_otlp_rejects *rejects, bool is_json, 
 
 /* ---- the body ---- */
 
+static bool is_zipkin(const struct sf_call *call)
+{
+    return call->route->handle == sf_otlp_traces_take_zipkin;
+}
+
 static enum sf_err otlp_traces_read_body(struct sf_call *call, struct sf_buf *out,
                                          struct sf_why *why)
 {
-    /* An uncompressed body is not needed again; a compressed one may turn out to be large and be
-     * read twice. */
-    if (call->request->coding == SF_CODING_NONE && sf_exchange_body_take(call->ex, out))
+    /* An uncompressed body is given back when it has to be read again; a compressed one often is,
+     * because it turns out to be large, and Zipkin's is translated. */
+    if (call->request->coding == SF_CODING_NONE && !is_zipkin(call) &&
+        sf_exchange_body_take(call->ex, out))
         return SF_OK;
     return sf_plain_body_read(call, out, why);
 }
@@ -162,19 +168,9 @@ static void otlp_traces_add_sums(const struct sums *sums, sf_str tenant)
         sf_target_info_add(s->target_info, tenant, &sums->targets, sums->now_ns);
 }
 
-static bool is_large(const struct sf_call *call)
-{
-    return call->has_large_turn || sf_exchange_body(call->ex)->len > SF_LIMIT_LARGE_BODY_LEN;
-}
-
 static bool is_json_type(sf_str type)
 {
     return sf_str_ieq(type, SF_STR("application/json"));
-}
-
-static bool is_zipkin(const struct sf_call *call)
-{
-    return call->route->handle == sf_otlp_traces_take_zipkin;
 }
 
 /* Translates a Zipkin body, as it was sent, to OTLP. */
@@ -198,11 +194,20 @@ static enum sf_err translate(struct sf_call *call, struct sf_worker *worker, siz
     return SF_OK;
 }
 
-static enum sf_err otlp_traces_take_in(struct sf_call *call, struct sf_worker *worker,
-                                       uint32_t tenant, struct sums *sums,
-                                       struct sf_admission *admission, struct sf_intake_result *out,
-                                       struct sf_why *why)
+struct taking { /* one request while it is decoded */
+    struct sf_call *call;
+    struct sf_worker *worker;
+    uint32_t tenant;
+    struct sums sums;
+    struct sf_admission admission;
+    struct sf_intake_result result;
+};
+
+/* One attempt to decode the request; it may be called again after a failure. */
+static enum sf_err otlp_traces_take_in(void *arg, size_t max_len, struct sf_why *why)
 {
+    struct taking *t = arg;
+    struct sf_call *call = t->call;
     struct sf_intake_config config = call->service->intake;
     const struct sf_request *r = call->request;
     struct sf_buf body = {0};
@@ -212,58 +217,35 @@ static enum sf_err otlp_traces_take_in(struct sf_call *call, struct sf_worker *w
                                              : r->coding == SF_CODING_ZSTD ? SF_LOG_ZSTD
                                                                            : SF_LOG_PLAIN,
                                    .is_zlib = r->coding == SF_CODING_DEFLATE,
-                                   .tenant = tenant,
+                                   .tenant = t->tenant,
                                    .recv_ns = r->recv_ns,
                                    .body = &body};
-    size_t whole_len = config.max_inflated_len ? config.max_inflated_len
-                                               : (size_t)SF_LIMIT_INFLATED_LEN;
-    config.tools = worker->tools;
+    config.tools = t->worker->tools;
     config.see = otlp_traces_sum_up;
-    config.see_arg = sums;
+    config.see_arg = &t->sums;
     config.sift = sf_admission_sift;
-    config.sift_arg = admission;
-    sf_admission_begin(admission, call, &worker->arena);
-    *sums = (struct sums){.service = call->service,
-                          .tenant = call->tenant,
-                          .req = &worker->arena,
-                          .now_ns = sf_clock_wall_ns()};
-    if (!call->has_large_turn && whole_len > SF_LIMIT_LARGE_BODY_LEN)
-        config.max_inflated_len = SF_LIMIT_LARGE_BODY_LEN;
+    config.sift_arg = &t->admission;
+    config.max_inflated_len = max_len;
+    sf_arena_reset(&t->worker->arena);
+    sf_admission_begin(&t->admission, call, &t->worker->arena);
+    t->sums = (struct sums){.service = call->service,
+                            .tenant = call->tenant,
+                            .req = &t->worker->arena,
+                            .now_ns = sf_clock_wall_ns()};
     enum sf_err err = otlp_traces_read_body(call, &body, why);
     if (!err && is_zipkin(call)) {
-        err = translate(call, worker, config.max_inflated_len ? config.max_inflated_len : whole_len,
-                        &body, why);
+        err = translate(call, t->worker, max_len, &body, why);
         in.kind = SF_LOG_OTLP_TRACES_PB;
         in.coding = SF_LOG_PLAIN;
         in.is_zlib = false;
         config.max_inflated_len = 0;
     }
     if (!err)
-        err = sf_intake_traces(&config, &in, out, why);
+        err = sf_intake_traces(&config, &in, &t->result, why);
+    if (err && r->coding == SF_CODING_NONE && !is_zipkin(call))
+        sf_exchange_body_give(call->ex, &body);
     sf_buf_done(&body);
     return err;
-}
-
-/* Large bodies take turns, so that a few of them cannot fill memory from every thread at once.
- * Whether a small compressed body is large decompressed is found by trying. */
-static enum sf_large_turn take_in_turn(struct sf_call *call, struct sf_worker *worker,
-                                       uint32_t tenant, struct sums *sums,
-                                       struct sf_admission *admission, struct sf_intake_result *out,
-                                       enum sf_err *out_err, struct sf_why *why)
-{
-    enum sf_large_turn turn = is_large(call) ? sf_large_turn_take(call) : SF_LARGE_TURN_MINE;
-    if (turn != SF_LARGE_TURN_MINE)
-        return turn;
-    bool was_tried_small = !call->has_large_turn;
-    *out_err = otlp_traces_take_in(call, worker, tenant, sums, admission, out, why);
-    if (*out_err == SF_ERR_LIMIT && was_tried_small && call->request->coding != SF_CODING_NONE) {
-        turn = sf_large_turn_take(call);
-        if (turn != SF_LARGE_TURN_MINE)
-            return turn;
-        *out_err = otlp_traces_take_in(call, worker, tenant, sums, admission, out, why);
-    }
-    sf_large_turn_pass(call);
-    return turn;
 }
 
 /* On the log's thread: the batch is durable, or never will be. */
@@ -366,37 +348,35 @@ bool sf_otlp_traces_take_zipkin(struct sf_call *call, struct sf_worker *worker)
 bool sf_otlp_traces_export(struct sf_call *call, struct sf_worker *worker)
 {
     struct sf_store *store = atomic_load(&call->service->store);
-    struct sf_intake_result result = {0};
-    struct sf_admission admission = {0};
-    struct sums sums = {0};
+    struct taking t = {.call = call, .worker = worker};
+    struct sf_intake_result *result = &t.result;
+    enum sf_large_turn turn = SF_LARGE_TURN_MINE;
     struct sf_why why = {0};
-    uint32_t tenant = 0;
     enum sf_err err = SF_OK;
     if (!sf_admission_check_tenant(call, true)) { /* other requests may have used up the rate since
                                                    * the headers were checked */
         sf_large_turn_pass(call);
         return true;
     }
-    err = otlp_traces_find_tenant(call, store, &tenant, &why);
-    if (!err) {
-        enum sf_large_turn turn = take_in_turn(call, worker, tenant, &sums, &admission, &result,
-                                               &err, &why);
-        if (turn == SF_LARGE_TURN_PARKED)
-            return false;
-        if (turn == SF_LARGE_TURN_REFUSED)
-            return true;
-    }
+    err = otlp_traces_find_tenant(call, store, &t.tenant, &why);
     if (err) {
-        sf_large_turn_pass(call); /* in case the attempt did not come that far */
+        sf_large_turn_pass(call);
         return sf_call_fail(call, err, &why);
     }
-    if (otlp_traces_refuse_services(call, &admission, &result))
+    turn = sf_large_turn_run(call, worker, otlp_traces_take_in, &t, &err, &why);
+    if (turn != SF_LARGE_TURN_MINE)
+        return turn == SF_LARGE_TURN_REFUSED;
+    if (err == SF_ERR_BUSY)
+        sf_service_count_shed(call->service, call->tenant, SF_SHED_SPANS);
+    if (err)
+        return sf_call_fail(call, err, &why);
+    if (otlp_traces_refuse_services(call, &t.admission, result))
         return true;
-    count_result(call, &result);
-    otlp_traces_answer(call, &result.rejects);
-    if (!result.batch)
+    count_result(call, result);
+    otlp_traces_answer(call, &result->rejects);
+    if (!result->batch)
         return true;
-    call->n_spans = result.n_spans;
-    sf_admission_charge(&admission, result.n_spans, result.plain_len);
-    return otlp_traces_give_to_store(call, worker, store, result.batch, &sums, &admission);
+    call->n_spans = result->n_spans;
+    sf_admission_charge(&t.admission, result->n_spans, result->plain_len);
+    return otlp_traces_give_to_store(call, worker, store, result->batch, &t.sums, &t.admission);
 }

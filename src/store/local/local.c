@@ -155,6 +155,8 @@ static void fill_tuning(struct sf_local *l)
     DEFAULT(closed_delay_ns, 600 * SF_NS_PER_S);
     DEFAULT(block_rows, UINT64_C(4) << 20);
     DEFAULT(carry_rows, SF_LIMIT_GRANULE_ROWS / 2);
+    DEFAULT(granule_len, l->budget.cap[SF_LINE_MERGE] < 24u << 20 ? l->budget.cap[SF_LINE_MERGE] / 4
+                                                                  : 16u << 20);
     DEFAULT(orphan_age_ns, SF_NS_PER_DAY);
     DEFAULT(wall_ns, sf_clock_wall_ns);
     DEFAULT(mono_ns, sf_clock_mono_ns);

@@ -41,8 +41,8 @@ static struct sf_run *new_run(struct sf_runs *rs)
 }
 
 enum sf_err sf_run_new_part(struct sf_runs *rs, struct sf_buf *bytes, uint64_t gen,
-                            int64_t ts_min_ns, int64_t ts_max_ns, struct sf_run **out,
-                            struct sf_why *why)
+                            int64_t ts_min_ns, int64_t ts_max_ns, size_t text_len,
+                            struct sf_run **out, struct sf_why *why)
 {
     const struct sf_span_block_info *info;
     enum sf_err err;
@@ -68,6 +68,9 @@ enum sf_err sf_run_new_part(struct sf_runs *rs, struct sf_buf *bytes, uint64_t g
     r->reader_len = sf_span_block_reader_memory(r->reader);
     if (r->reader_len < r->row.len)
         r->reader_len += r->row.len; /* a part's bytes are in memory */
+    /* The flush that merges the part needs memory for its traces and texts: parts with many of them
+     * are flushed earlier. */
+    r->reader_len += (size_t)info->n_traces * SF_RUN_TRACE_LEN + text_len;
     sf_budget_add(rs->budget, SF_LINE_PARTS, r->reader_len);
     *out = r;
     return SF_OK;

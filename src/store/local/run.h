@@ -52,6 +52,8 @@ struct sf_run {
     bool is_listed;
 };
 
+enum { SF_RUN_TRACE_LEN = 48 }; /* memory that merging takes for each trace of a part */
+
 struct sf_runs { /* shared by all runs of one store */
     struct sf_dir *dir;
     struct sf_budget *budget;
@@ -73,10 +75,11 @@ struct sf_runs { /* shared by all runs of one store */
 void sf_runs_init(struct sf_runs *rs, struct sf_dir *dir, struct sf_budget *budget);
 void sf_runs_done(struct sf_runs *rs);
 
-/* Makes a part from the bytes of an uncompressed block, which it takes over on success. */
+/* Makes a part from the bytes of an uncompressed block, which it takes over on success. `text_len`:
+ * of its distinct texts. */
 enum sf_err sf_run_new_part(struct sf_runs *rs, struct sf_buf *bytes, uint64_t gen,
-                            int64_t ts_min_ns, int64_t ts_max_ns, struct sf_run **out,
-                            struct sf_why *why);
+                            int64_t ts_min_ns, int64_t ts_max_ns, size_t text_len,
+                            struct sf_run **out, struct sf_why *why);
 struct sf_run *sf_run_new_block(struct sf_runs *rs,
                                 const struct sf_block_row *row); /* NULL: NOMEM */
 /* Marks runs made by a merge as compared if all inputs were. */

@@ -490,6 +490,37 @@ TEST(intake, cuts_a_large_request_into_pieces)
     sf_redactor_free(r);
 }
 
+/* A small server decodes in pieces what a larger one takes whole. */
+TEST(intake, cuts_what_does_not_fit_its_share_of_the_memory)
+{
+    static const struct sf_intake_config SMALL[] = {{.max_whole_len = 100 << 10},
+                                                    {.arena_len = 2 << 20}};
+    for (int i = 0; i < 3; i++) {
+        struct sf_otlp_make make;
+        struct sf_buf body = {0};
+        struct sf_intake_config config = i < 2 ? SMALL[i] : (struct sf_intake_config){0};
+        struct sf_intake_request request = {
+            .kind = SF_LOG_OTLP_TRACES_PB, .body = &body, .tenant = 1};
+        struct sf_intake_result got;
+        uint64_t n_spans = 0;
+        sf_otlp_make_init(&make, 7, 0);
+        sf_otlp_make_request(&make, 8000, &body, NULL);
+        assert_true(body.len < SF_LIMIT_LOGGED_BODY_LEN);
+        assert_ok(sf_intake_traces(&config, &request, &got, &why));
+        assert_int_equal(got.n_spans, 8000);
+        assert_int_equal(got.batch->is_replay_only, i < 2);
+        for (struct sf_batch *b = got.batch; b; b = b->next) {
+            struct sf_batch *again = NULL;
+            assert_ok(sf_intake_replay(&b->log, &again, &why));
+            n_spans += again->spans->n_spans;
+            sf_batch_free(again);
+        }
+        assert_int_equal(n_spans, 8000);
+        sf_batch_free(got.batch);
+        sf_buf_done(&body);
+    }
+}
+
 /* Spans so long that a piece does not fit a record and is halved, more than once. */
 TEST(intake, halves_a_piece_that_is_too_long_and_keeps_both_halves)
 {

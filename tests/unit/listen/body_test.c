@@ -147,7 +147,7 @@ TEST(body, takes_announced_bytes_where_they_stay)
     struct sf_body b = {.budget = &budget, .len_max = 64 << 20};
     struct sf_buf taken = {0};
     sf_bytes all = letters(100000);
-    uint8_t *room, *first;
+    uint8_t *room, *first, again[1000];
     size_t n = 0;
 
     assert_null(sf_body_room(&b, 100000, &n)); /* nothing is announced */
@@ -167,7 +167,14 @@ TEST(body, takes_announced_bytes_where_they_stay)
     assert_ptr_equal(taken.p, first);
     assert_int_equal(taken.len, 100000);
     assert_memory_equal(taken.p, all.p, 100000);
-    assert_true(budget.held >= 100000); /* somebody has it */
+    assert_true(budget.held >= 100000);    /* somebody has it */
+    assert_true(sf_body_give(&b, &taken)); /* to be read again */
+    assert_null(taken.p);
+    assert_ok(sf_body_read(&b, 0, again, sizeof(again), &n, NULL));
+    assert_int_equal(n, sizeof(again));
+    assert_memory_equal(again, all.p, sizeof(again));
+    assert_true(sf_body_take(&b, &taken));
+    assert_int_equal(taken.len, 100000);
     sf_body_done(&b);
     assert_int_equal(budget.held, 0);
     sf_buf_done(&taken);
@@ -199,6 +206,7 @@ TEST(body, believes_announcements_up_to_half_the_budget)
     assert_true(sf_body_is_spooled(&b[0]));
     assert_null(sf_body_room(&b[0], 100, &n));
     assert_false(sf_body_take(&b[0], &taken));
+    assert_false(sf_body_give(&b[0], &taken));
     for (int i = 0; i < 3; i++)
         sf_body_done(&b[i]);
     assert_int_equal(budget.held, 0);

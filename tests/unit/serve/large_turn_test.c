@@ -91,3 +91,124 @@ TEST(large_turn, is_refused_when_too_many_wait)
         free_call(calls[i]);
     free_service(s);
 }
+
+/* ---- memory ---- */
+
+enum { MIB = 1 << 20 };
+
+struct need { /* a request that needs memory */
+    size_t len;
+    unsigned n_runs;
+    void *held; /* until the request is stored */
+};
+
+static enum sf_err take_memory(void *arg, size_t max_len, struct sf_why *why)
+{
+    struct need *need = arg;
+    need->n_runs++;
+    assert_true(max_len > 0);
+    need->held = sf_heap_new(need->len);
+    return need->held ? SF_OK : sf_no_memory(why, "a test");
+}
+
+static struct sf_worker *new_worker(void)
+{
+    struct sf_worker *w = sf_heap_new(sizeof(*w));
+    assert_true(sf_arena_init(&w->arena, MIB) && sf_arena_count(&w->arena));
+    return w;
+}
+
+static void free_worker(struct sf_worker *w)
+{
+    sf_arena_done(&w->arena);
+    sf_heap_free(w);
+}
+
+static void end_need(struct sf_service *s, struct sf_worker *w, struct need *need)
+{
+    sf_large_turn_end(s, w);
+    assert_null(w->account.pool);
+    sf_heap_free(need->held);
+    *need = (struct need){0};
+}
+
+/* calloc() leaves large blocks untouched: the test needs no memory itself. */
+TEST(large_turn, goes_to_a_small_body_that_needs_much_memory)
+{
+    struct sf_service *s = new_service();
+    struct sf_call *a = new_call(s), *b = new_call(s), *c = new_call(s);
+    struct sf_worker *one = new_worker(), *two = new_worker(), *three = new_worker();
+    struct need much = {.len = 36 * MIB}, some = {.len = 30 * MIB}, more = {.len = 30 * MIB};
+    struct sf_why why;
+    enum sf_err err;
+    sf_large_turn_init(s); /* of 256 MiB: 32 without the turn, 40 for all of them */
+
+    assert_int_equal(sf_large_turn_run(a, one, take_memory, &much, &err, &why), SF_LARGE_TURN_MINE);
+    assert_ok(err);
+    assert_int_equal(much.n_runs, 1); /* the turn was free */
+    assert_true(one->is_large && !a->has_large_turn);
+    assert_true(atomic_load(&s->large.pool.large_used) >= 34 * MIB);
+    assert_int_equal(sf_large_turn_run(b, two, take_memory, &some, &err, &why), SF_LARGE_TURN_MINE);
+    assert_ok(err);
+    assert_true(!two->is_large);
+    /* The third fits neither beside the second nor gets the turn of the first. */
+    assert_int_equal(sf_large_turn_run(c, three, take_memory, &more, &err, &why),
+                     SF_LARGE_TURN_PARKED);
+    sf_large_turn_end(s, three);
+    assert_int_equal(sf_large_turn_parked(s), 1);
+
+    end_need(s, one, &much);
+    assert_ptr_equal(resumed(s), c);
+    assert_true(c->has_large_turn);
+    assert_int_equal(sf_large_turn_run(c, three, take_memory, &more, &err, &why),
+                     SF_LARGE_TURN_MINE);
+    assert_ok(err);
+    assert_int_equal(more.n_runs, 2);
+    end_need(s, three, &more);
+    end_need(s, two, &some);
+    assert_int_equal(atomic_load(&s->large.pool.used), 0);
+    assert_int_equal(atomic_load(&s->large.pool.large_used), 0);
+    assert_int_equal(sf_large_turn_take(a), SF_LARGE_TURN_MINE); /* free again */
+    sf_large_turn_pass(a);
+    free_worker(one);
+    free_worker(two);
+    free_worker(three);
+    free_call(a);
+    free_call(b);
+    free_call(c);
+    free_service(s);
+}
+
+TEST(large_turn, tells_what_never_fits_from_what_does_not_fit_now)
+{
+    struct sf_service *s = new_service();
+    struct sf_call *a = new_call(s);
+    struct sf_worker *w = new_worker();
+    struct need need = {.len = 30 * MIB};
+    struct sf_why why;
+    enum sf_err err;
+    s->memory_len = 64 * MIB;
+    sf_large_turn_init(s);
+    assert_int_equal(s->large.body_len, 2 * MIB);
+    assert_int_equal(s->intake.max_whole_len, 2 * MIB);
+    assert_int_equal(s->intake.arena_len, 6 * MIB);
+    assert_int_equal(sf_large_turn_run(a, w, take_memory, &need, &err, &why), SF_LARGE_TURN_MINE);
+    assert_int_equal(err, SF_ERR_LIMIT);
+    assert_non_null(strstr(why.text, "24 MiB"));
+    assert_non_null(strstr(why.text, "\"memory\""));
+    end_need(s, w, &need);
+
+    need.len = 20 * MIB;
+    s->large.memory_len = 1; /* the process holds more than it may */
+    assert_int_equal(sf_large_turn_run(a, w, take_memory, &need, &err, &why), SF_LARGE_TURN_MINE);
+    assert_int_equal(err, SF_ERR_BUSY);
+    end_need(s, w, &need);
+
+    need.len = 8 * MIB - 4096; /* it has this always */
+    assert_int_equal(sf_large_turn_run(a, w, take_memory, &need, &err, &why), SF_LARGE_TURN_MINE);
+    assert_ok(err);
+    end_need(s, w, &need);
+    free_worker(w);
+    free_call(a);
+    free_service(s);
+}

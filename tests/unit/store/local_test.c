@@ -365,7 +365,8 @@ TEST(local, ends_a_query_that_outgrows_the_memory_for_queries)
     sf_trace_id id = {.b = {1, 2, 3}};
     struct store_answer a;
     store_rig_init(&r);
-    r.config.memory_len = 16 << 20; /* of which 3 MB are for queries */
+    r.config.memory_len = 16 << 20;         /* of which 3 MB are for queries */
+    r.config.tuning.granule_len = 16 << 20; /* as of a larger server */
     sf_otlp_make_init(&m, 12, START_NS);
     assert_ok(store_rig_open(&r));
     make(&r, &m, 50, &small);

@@ -2,6 +2,7 @@
 
 #include "base/heap.h"
 #include "base/time_unit.h"
+#include "block/span/span_block_reader.h"
 #include "os/clock.h"
 #include "support/store_rig.h"
 #include "test.h"
@@ -138,5 +139,25 @@ TEST(seal, a_search_waits_for_rows_that_somebody_else_is_sealing)
     assert_int_equal(count_searched(&r, 0), 2 * N);
     assert_true(atomic_load(&o.is_over));
     sf_thread_join(&thread);
+    store_rig_done(&r);
+}
+
+/* A flush merges parts and needs memory for each of their traces: half a million traces in small
+ * parts took more than all rows. */
+TEST(seal, a_part_counts_the_memory_that_merging_it_takes)
+{
+    struct store_rig r;
+    struct sf_snapshot *s;
+    size_t least = 0;
+    open_with_threads(&r, 0);
+    put(&r, 0, 1);
+    assert_int_equal(count_searched(&r, 0), N);
+    s = sf_snapshot_take(&store_rig_local(&r)->snapshots);
+    assert_int_equal(s->n, 1);
+    least = sf_span_block_reader_info(s->runs[0]->reader)->n_traces * SF_RUN_TRACE_LEN +
+            s->runs[0]->row.len;
+    assert_true(least > s->runs[0]->row.len);
+    assert_true(sf_budget_used(&store_rig_local(&r)->budget, SF_LINE_PARTS) >= least);
+    sf_snapshot_unref(s);
     store_rig_done(&r);
 }

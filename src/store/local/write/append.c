@@ -370,7 +370,7 @@ static enum sf_err log_and_show(struct sf_local *l, struct parts *ps, struct pen
 static enum sf_err append_pieces(struct sf_local *l, struct pending *p, struct sf_batch **give,
                                  struct sf_why *why)
 {
-    struct parts ps = {.body = sf_memtable_body_new()};
+    struct parts ps = {.body = sf_memtable_body_new(&l->budget)};
     uint64_t n_spans = 0;
     enum sf_err err = ps.body ? SF_OK : sf_fail(why, SF_ERR_NOMEM, "store: no memory");
 
@@ -599,7 +599,7 @@ static void tell_damage(struct sf_local *l, const struct sf_wal_replay_stats *st
 
 enum sf_err sf_append_replay(struct sf_local *l, struct sf_why *why)
 {
-    struct replay r = {.l = l, .parts = {.body = sf_memtable_body_new()}};
+    struct replay r = {.l = l, .parts = {.body = sf_memtable_body_new(&l->budget)}};
     struct sf_wal_replay_stats stats = {0};
     enum sf_err err;
 

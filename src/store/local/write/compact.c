@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "base/time_unit.h"
 #include "os/clock.h"
+#include "os/memory.h"
 #include "store/local/keep/outlive.h"
 #include "store/local/keep/pins.h"
 #include "store/local/keep/thinning.h"
@@ -23,7 +24,13 @@
 #include "store/local/write/retain.h"
 #include "store/local/write/service_rules.h"
 
-enum { TICK_MS = 1000, MAX_INPUTS = 64, REMERGE_BLOCKS = 4 };
+enum {
+    TICK_MS = 1000,
+    MAX_INPUTS = 64,
+    REMERGE_BLOCKS = 4,
+    MEMORY_TRIES = 50,
+    MEMORY_WAIT_MS = 5000
+};
 static const uint64_t MAX_JOB_ROWS = 4u << 20;
 /* Total size of profile blocks merged into one. */
 static const uint64_t MAX_DAY_LEN = (uint64_t)256 << 20;
@@ -524,6 +531,17 @@ enum sf_err sf_compact_all(struct sf_local *l, struct sf_why *why)
     return err ? err : one;
 }
 
+/* A merge may take more than its line when texts are long. It can wait until requests have given
+ * their memory back, but not for ever. */
+static void wait_for_memory(const struct sf_local *l)
+{
+    size_t need = 3 * l->budget.cap[SF_LINE_MERGE];
+    for (int i = 0; i < MEMORY_TRIES && !atomic_load(&l->is_stopping) &&
+                    sf_memory_resident_len() + need > l->config.memory_len;
+         i++)
+        sf_clock_sleep_ms(MEMORY_WAIT_MS / MEMORY_TRIES);
+}
+
 void sf_compact_loop(void *local)
 {
     struct sf_local *l = local;
@@ -538,6 +556,8 @@ void sf_compact_loop(void *local)
         sf_mutex_unlock(&l->wake_lock);
         if (atomic_load(&l->is_stopping))
             break;
+        if (l->config.memory_len)
+            wait_for_memory(l);
         err = sf_compact_all(l, &why);
         sf_pressure_compacted(l, err, &why);
     }

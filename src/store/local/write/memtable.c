@@ -9,13 +9,17 @@
  * batches. */
 enum { ROWS_CAP = (1 << 20) + (1 << 16), DATA_CAP = 256 << 20, MAX_SPARE = 2 };
 
-struct sf_memtable_body *sf_memtable_body_new(void)
+struct sf_memtable_body *sf_memtable_body_new(const struct sf_budget *budget)
 {
     struct sf_memtable_body *b = sf_heap_new(sizeof(*b));
     if (b && !sf_rowset_init(&b->rows, ROWS_CAP, DATA_CAP)) {
         sf_heap_free(b);
         return NULL;
     }
+    /* An empty body is not counted in the budget. Page faults cost more than the memory does,
+     * unless the budget is small. */
+    if (b && budget->cap[SF_LINE_MEMTABLES] < b->rows.keep_len)
+        b->rows.keep_len = budget->cap[SF_LINE_MEMTABLES] / 8;
     return b;
 }
 
@@ -52,7 +56,7 @@ bool sf_memtable_body_may_have(const struct sf_memtable_body *b, uint64_t hash)
 
 bool sf_memtable_init(struct sf_memtable *m, struct sf_budget *budget)
 {
-    *m = (struct sf_memtable){.active = sf_memtable_body_new(), .budget = budget};
+    *m = (struct sf_memtable){.active = sf_memtable_body_new(budget), .budget = budget};
     if (!m->active)
         return false;
     sf_mutex_init(&m->lock, SF_LOCK_STORE_MEMTABLE);
@@ -94,7 +98,7 @@ static struct sf_memtable_body *take_fresh(struct sf_memtable *m)
 {
     struct sf_memtable_body *b = m->spare;
     if (!b)
-        return sf_memtable_body_new();
+        return sf_memtable_body_new(m->budget);
     m->spare = b->next;
     m->n_spare--;
     b->next = NULL;

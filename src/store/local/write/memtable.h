@@ -41,7 +41,8 @@ struct sf_memtable {
 bool sf_memtable_init(struct sf_memtable *m, struct sf_budget *budget); /* false: no memory */
 void sf_memtable_done(struct sf_memtable *m); /* also if init was not called */
 
-struct sf_memtable_body *sf_memtable_body_new(void); /* NULL: no memory */
+struct sf_memtable_body *sf_memtable_body_new(const struct sf_budget *budget); /* NULL: no memory
+                                                                                */
 void sf_memtable_body_free(struct sf_memtable_body *b);
 /* Adds the rows from `first` on to the bitmap. */
 void sf_memtable_body_note(struct sf_memtable_body *b, size_t first);

@@ -42,6 +42,8 @@ enum {
     FIRST_ROWS = 30000, /* of the first chunk: the size of rows is not known yet */
 };
 static const int64_t DUP_LIFE_NS = 600 * SF_NS_PER_S;
+_Static_assert(sizeof(struct sf_merge_piece) <= SF_RUN_TRACE_LEN,
+               "parts count less than merging them takes");
 
 struct work {
     struct sf_local *l;
@@ -667,6 +669,7 @@ enum sf_err sf_merge_run(struct sf_local *l, const struct sf_merge *merge,
     if (!sf_arena_init(&w.granule, ARENA_CAP) || !sf_arena_init(&w.scratch, ARENA_CAP) ||
         !sf_rowset_init(&w.rows, 1 << 21, ARENA_CAP))
         err = sf_fail(why, SF_ERR_NOMEM, "store: no memory to merge");
+    w.rows.keep_len = w.rows_max;
     if (!err)
         err = merge_enter_all(&w, why);
     if (!err)

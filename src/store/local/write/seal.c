@@ -11,7 +11,8 @@ static const int64_t READERS_STAY_NS = 10 * SF_NS_PER_S;
 enum sf_err sf_seal_rows(struct sf_local *l, const struct sf_rowset *rows, uint64_t gen,
                          struct sf_run **out, struct sf_why *why)
 {
-    struct sf_span_block_options options = {.info = {.created_ns = sf_local_wall_ns(l)}};
+    struct sf_span_block_options options = {.info = {.created_ns = sf_local_wall_ns(l)},
+                                            .granule_len = l->tune.granule_len};
     struct sf_span_block_writer *w = NULL;
     struct sf_buf bytes = {0};
     struct sf_arena scratch = {0};
@@ -31,7 +32,8 @@ enum sf_err sf_seal_rows(struct sf_local *l, const struct sf_rowset *rows, uint6
     if (!err)
         err = sf_span_block_writer_finish(w, &len, NULL, &bytes, why);
     if (!err)
-        err = sf_run_new_part(&l->runs, &bytes, gen, rows->first_index_ns, rows->last_ns, out, why);
+        err = sf_run_new_part(&l->runs, &bytes, gen, rows->first_index_ns, rows->last_ns,
+                              rows->text_len, out, why);
     if (!err)
         atomic_fetch_add_explicit(&l->n_repeats, n_repeats, memory_order_relaxed);
     sf_span_block_writer_free(w);
