@@ -340,7 +340,10 @@ static bool explain_unknown(struct work *w)
                                       "spanflame flame --span %s",
                                       SF_STR_ARG(who), id)
                      : sf_arena_print(w->q->req, &p->reason,
-                                      "no sample of %.*s could be assigned to it", SF_STR_ARG(who));
+                                      t->set->n_types == 0
+                                          ? "no profiles of %.*s were received for its time"
+                                          : "no sample of %.*s could be assigned to it",
+                                      SF_STR_ARG(who));
     }
     if (t->n_kinds[SF_TIME_WALL] + t->n_kinds[SF_TIME_OFF_CPU] == 0)
         return sf_arena_print(w->q->req, &p->reason, "waits of %.*s are not profiled",

@@ -1,6 +1,7 @@
 #include "render/units.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,8 +75,10 @@ void sf_units_rate(struct sf_buf *out, double per_second)
 
 void sf_units_percent(struct sf_buf *out, double share)
 {
-    double percent = share * 100;
-    sf_buf_print(out, "%.*f %%", percent > 0 && percent < 9.95 ? 1 : 0, percent);
+    double percent = share * 100, size = fabs(percent);
+    if (percent < 0 && size < 0.05)
+        percent = size = 0; /* not "-0 %" */
+    sf_buf_print(out, "%.*f %%", size > 0 && size < 9.95 ? 1 : 0, percent);
 }
 
 static uint64_t units_multiply(uint64_t v, uint64_t by)

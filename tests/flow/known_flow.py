@@ -477,4 +477,14 @@ def test_replicas_are_told_apart_by_any_name_of_theirs():
             assert "process did" in answer["reason"], (labels, names, answer["reason"])
 
 
+def test_a_span_without_profiles_says_that_none_arrived():
+    """Of a store without profiles the reason is not that samples could not be assigned."""
+    with Server() as bare:
+        span = {"trace_id": os.urandom(16), "span_id": os.urandom(8), "name": "op", "service": "bare", "start": NOW, "end": NOW + 50 * MS}
+        bare.send([span])
+        of = f"/api/v1/explain?trace={span['trace_id'].hex()}&span={span['span_id'].hex()}"
+        unknown = next(p for p in bare.json(of)["parts"] if p["part"] == "unknown")
+        assert unknown["reason"] == "no profiles of bare were received for its time", unknown
+
+
 tap.run(sys.modules[__name__])

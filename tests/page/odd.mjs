@@ -42,7 +42,8 @@ test("one service without profiles has its figures, and says what profiles would
   await copy.getByRole("row", { name: /^alone / }).getByText("no profiles").waitFor();
   await pictures(copy, "one-service");
   await page.getByRole("table", { name: "Slowest requests" }).getByRole("link", { name: "Why slow?" }).first().click();
-  await page.locator(".side [data-answer]").filter({ hasText: /unknown/ }).waitFor();
+  await page.locator(".side [data-answer]").filter({ hasText: /unknown \(no profiles of alone were received for its time\)/ }).waitFor();
+  await page.locator(".side").getByRole("link", { name: "No samples: what is missing" }).waitFor();
   await isAccessible(page);
   await pictures(page, "no-profiles");
 });

@@ -57,6 +57,12 @@ TEST(units, bytes_counts_rates_and_shares)
     expect(&b, "3.1 %");
     sf_units_percent(&b, 0);
     expect(&b, "0 %");
+    sf_units_percent(&b, -0.0001);
+    expect(&b, "0 %");
+    sf_units_percent(&b, -0.0312);
+    expect(&b, "-3.1 %");
+    sf_units_percent(&b, -0.42);
+    expect(&b, "-42 %");
     sf_buf_done(&b);
 }
 

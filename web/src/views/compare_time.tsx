@@ -19,9 +19,10 @@ interface Scale {
 export function Whisker(props: { f: Pick<ComparedFigure, "delta" | "low" | "high" | "isSignificant">; scale: Scale }) {
   const { f, scale } = props;
   if (f.low === undefined || f.high === undefined) return null;
-  const at = (n: number) => `${String(Math.max(0, Math.min(100, ((n - scale.low) / (scale.high - scale.low || 1)) * 100)))}%`;
+  const place = (n: number) => Math.max(0, Math.min(100, ((n - scale.low) / (scale.high - scale.low || 1)) * 100));
+  const at = (n: number) => `${String(place(n))}%`;
   const kind = f.isSignificant ? (f.delta > 0 ? "more-whisker" : "less-whisker") : "same-whisker";
-  const wide = Math.max(0, Math.min(100, ((f.high - f.low) / (scale.high - scale.low || 1)) * 100));
+  const wide = place(f.high) - place(f.low);
   return (
     <span class={`ci ${kind}`} aria-hidden="true">
       <i class="z" style={{ left: at(0) }} />

@@ -8,9 +8,8 @@ import { Sentence } from "../why/sentence";
 import { Whisker } from "./compare_time";
 import { cpuChange, durationChange, errorsChange, isExplained, type Change, type DeployChange } from "./use_deploy_changes";
 
-/** Changes of times are drawn on one scale in all rows: a share of the time before. */
-const MOST = 0.5;
-/** Errors: a change of 5 percentage points has a visible width. */
+/** Changes of times are drawn on a scale of at least half the time before, errors of at least 5 percentage points: small ones look small. */
+const LEAST_SHARE = 0.5;
 const LEAST_POINTS = 0.05;
 
 /** A difference of shares in percentage points; a minus sign where it is lower. */
@@ -32,10 +31,11 @@ function Figure(props: { change: Change | undefined; none: string; words: (n: nu
   const { change: c } = props;
   if (!c) return <span class="f3 sm">{props.none}</span>;
   const sure = isSure(c);
+  const scale = Math.max(props.scale, Math.abs(c.low), Math.abs(c.high));
   return (
     <span class="dfig">
       <b class={sure ? (c.delta > 0 ? "more" : "less") : "f3"}>{sure || Math.abs(c.delta) > 0 ? signed(props.words(c.delta), c.delta) : "±0"}</b>
-      <Whisker f={{ ...c, isSignificant: sure }} scale={{ low: -props.scale, high: props.scale }} />
+      <Whisker f={{ ...c, isSignificant: sure }} scale={{ low: -scale, high: scale }} />
       <span class="f3">{between(signed(props.words(c.low), c.low), signed(props.words(c.high), c.high))}</span>
       {!sure && <span class="f3">may be chance</span>}
       {props.more !== undefined && <span class="f3">{props.more}</span>}
@@ -51,7 +51,7 @@ function noneOf(d: Deploy, c: DeployChange | undefined, words: (explain: Exclude
 }
 
 function before(c: DeployChange | undefined): number {
-  return MOST * Math.max(1, c === undefined || c.explain instanceof ApiError ? 0 : (c.explain.before_ns ?? 0));
+  return LEAST_SHARE * Math.max(1, c === undefined || c.explain instanceof ApiError ? 0 : (c.explain.before_ns ?? 0));
 }
 
 export function DurationChange(props: { deploy: Deploy; change: DeployChange | undefined }) {
@@ -70,7 +70,7 @@ export function ErrorsChange(props: { deploy: Deploy; change: DeployChange | und
   const { left, right } = c.counts;
   const e = errorsChange(c);
   const share = (x: typeof left) => `${percent(x.failed / x.all)} of ${count(x.all)}`;
-  return <Figure change={e} none="no requests of both" words={pointsOf} scale={Math.max(LEAST_POINTS, Math.abs(e?.low ?? 0), Math.abs(e?.high ?? 0))} {...(e ? { more: `${share(left)}, then ${share(right)}` } : {})} />;
+  return <Figure change={e} none="no requests of both" words={pointsOf} scale={LEAST_POINTS} {...(e ? { more: `${share(left)}, then ${share(right)}` } : {})} />;
 }
 
 /** What a deploy changed, in a sentence with its significance; or why that is not known. */

@@ -58,7 +58,7 @@ const EXAMPLE = [
   { part: "lock", words: "waiting for a lock", ns: 18e7 },
   { part: "net", words: "waiting for the network", ns: 6e7 },
 ];
-const FRAMES: readonly (readonly (readonly [name: string, share: number])[])[] = [[["handleOrder", 100]], [["checkPriceRules", 58], ["writeJson", 30]], [["regexMatch", 44], ["loadRules", 14]]];
+const FRAMES: readonly (readonly (readonly [name: string, share: number])[])[] = [[["handleOrder", 100]], [["checkPriceRules", 58], ["writeJson", 30]], [["regexMatch", 44], ["parse", 14]]];
 
 /** What a span looks like once traces and profiles are linked; the figures are invented. */
 function Example() {

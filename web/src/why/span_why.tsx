@@ -79,7 +79,13 @@ function Answer(props: { explain: Explain; span: Span; brief: boolean; chosen: s
                 Match quality: {match.words}
               </span>
             )}
-            <span>{e.evidence.samples > 0 ? countOf(e.evidence.samples, "sample") : e.reason.startsWith("thinned:") ? "samples thinned" : "no samples"}</span>
+            {e.evidence.samples > 0 || e.reason.startsWith("thinned:") ? (
+              <span>{e.evidence.samples > 0 ? countOf(e.evidence.samples, "sample") : "samples thinned"}</span>
+            ) : (
+              <ViewLink to={{ view: "coverage", service: span.service }} class="link">
+                No samples: what is missing
+              </ViewLink>
+            )}
             <ViewLink to={{ view: "compare", q: like, split: "p95" }} class="link">
               Compare slow and fast ones
             </ViewLink>
