@@ -23,6 +23,7 @@
 #define WAIT_NS  (30 * SF_NS_PER_S)
 #define GRACE_NS (15 * SF_NS_PER_S) /* time for the answer after the wait of the server */
 #define FLUSH_NS (10 * SF_NS_PER_S)
+enum { PATIENT_TRIES = 8 }; /* of a second each, until the settings of a capture are in effect */
 
 static struct {
     struct sf_lock lock; /* guards is_running; held while the thread starts */
@@ -149,9 +150,15 @@ static void control_client_begin_capture(void)
         c.started = missing;
     else if (missing)
         sf_profile_upload_exporter()->say(why.text);
-    c.capture_end_ns = sf_clock_mono_ns() + (int64_t)c.doc.capture_s * SF_NS_PER_S;
+    c.capture_end_ns = INT64_MAX;
     c.done_from_ns = sf_clock_unix_ns(); /* a new window begins with the change */
     obey();
+    /* On an overloaded host the collecting thread may be busy for seconds: its time does not count.
+     */
+    for (int i = 0; i < PATIENT_TRIES && !sf_governor_is_settled() && !atomic_load(&c.is_ending);
+         i++)
+        obey();
+    c.capture_end_ns = sf_clock_mono_ns() + (int64_t)c.doc.capture_s * SF_NS_PER_S;
 }
 
 /* Ends the capture; its samples are sent before its end is reported. */

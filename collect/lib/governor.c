@@ -120,7 +120,8 @@ uint32_t sf_governor_budget(void)
     return g.wish.has_budget ? g.wish.budget_per_10000 : g.block.adaptive_budget_per_10000;
 }
 
-/* Have samples of events taken as much since the last measurement as they may in an interval? */
+/* Have samples of events taken as much since the last measurement as they may in an interval? A
+ * recording to a file may be of a program that runs for a second: it waits for the usual checks. */
 static bool is_burst(const struct sf_profiling *rules)
 {
     uint64_t now_ns[SF_LOAD_EVENTS], sum_ns = 0;
@@ -128,7 +129,7 @@ static bool is_burst(const struct sf_profiling *rules)
     for (int event = 0; event < SF_LOAD_EVENTS; event++)
         sum_ns += is_paced((enum sf_load_event)event) ? now_ns[event] - g.last_cost.events_ns[event]
                                                       : 0;
-    return g.last_cost.time_ns && sf_load_rule_is_burst(rules, sum_ns, g.used_ns);
+    return g.last_cost.time_ns && !g.is_for_file && sf_load_rule_is_burst(rules, sum_ns, g.used_ns);
 }
 
 /* Compares the cost that depends on the rate with four fifths of the budget. Reading symbols does

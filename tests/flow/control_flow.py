@@ -257,7 +257,8 @@ def test_a_capture_of_one_instance_has_nothing_of_the_others():
                 "int main(void) { int parent = getppid(); while (getppid() == parent) { other_hot(); usleep(1000); } }\n")
     subprocess.run(["cc", "-O1", "-g", other + ".c", "-o", other], check=True)
     program = start("pair", "rate", "7", OTEL_RESOURCE_ATTRIBUTES="service.instance.id=pod-1")
-    env = dict(library_home.clean_env(), SPANFLAME_PROFILING_CONTROL_ENABLED="true", OTEL_SERVICE_NAME="pair", OTEL_RESOURCE_ATTRIBUTES='service.instance.id=pod"2')
+    env = dict(library_home.clean_env(), SPANFLAME_PROFILING_CONTROL_ENABLED="true", OTEL_SERVICE_NAME="pair", OTEL_RESOURCE_ATTRIBUTES='service.instance.id=pod"2',
+               SPANFLAME_PROFILING_ADAPTIVE_BUDGET="100%")
     second = subprocess.Popen([PROGRAM, "record", "--server", f"http://127.0.0.1:{SERVER.port}", "--cpu", "--", other], env=env)
     try:
         for _ in range(600):
@@ -268,7 +269,7 @@ def test_a_capture_of_one_instance_has_nothing_of_the_others():
         assert "planted_hot" in done.stdout and "other_hot" in done.stdout, done
         done = command("capture", "pair", "--seconds", "1", "--rate", "500", "--format", "folded", "--instance", "pod-1")
         assert "planted_hot" in done.stdout and "other_hot" not in done.stdout, done
-        got = SERVER.request("POST", "/api/v1/profiling/capture?service=pair&instance=pod%222&seconds=1&rate=500&format=folded", headers=JSON, timeout=60)
+        got = SERVER.request("POST", "/api/v1/profiling/capture?service=pair&instance=pod%222&seconds=2&rate=500&format=folded", headers=JSON, timeout=60)
         assert got.status == 200 and b"other_hot" in got.body and b"planted_hot" not in got.body, got.body
     finally:
         second.terminate()

@@ -246,6 +246,9 @@ store: {flush_interval: 1s}
 profiling:
   conditional:
     baseline: 0%
+    slow_request_threshold: 200ms
+    cpu_threshold_percent: 50%
+    profile_errors: false
     flagged: sampled
     rules:
       - {service: vip, baseline: 100%}
@@ -280,13 +283,15 @@ def test_an_hour_that_cannot_be_read_is_kept_whole():
 
 
 def test_rules_of_single_services_and_the_sampled_flag():
-    services = {"shop": range(1, 11), "vip": range(101, 111), "dull": range(201, 211)}
+    services = {"shop": range(1, 11), "vip": range(101, 111), "dull": range(201, 211), "late": range(301, 304), "hot": range(401, 404),
+                "failed": range(501, 504)}
     with RULED as server:
         for service, numbers in services.items():
-            made = [send(n, 50 * MS, service=service, at=HOUR, cpu=3 * MS) for n in numbers]
+            made = [send(n, 300 * MS if service == "late" else 50 * MS, service=service, at=HOUR, cpu=30 * MS if service == "hot" else 3 * MS,
+                         is_failed=service == "failed") for n in numbers]
             body = json.loads(json_request([span for span, _ in made]))
             for i, group in enumerate(body["resourceSpans"]):
-                group["scopeSpans"][0]["spans"][0]["flags"] = i % 2  # the sampled flag
+                group["scopeSpans"][0]["spans"][0]["flags"] = i % 2 if numbers[0] < 300 else 0  # the sampled flag
             assert server.post("/v1/traces", json.dumps(body).encode(), "application/json").status == 200
             stacks = {}
             for _, more in made:
@@ -311,6 +316,8 @@ def test_rules_of_single_services_and_the_sampled_flag():
         assert states("shop") == ["thinned", "kept"] * 5, (states("shop"), server.log())
         assert states("vip") == ["kept"] * 10, states("vip")
         assert states("dull") == ["thinned"] * 10, states("dull")
+        # Each would be the opposite with the defaults: a second, 80 %, errors are kept.
+        assert (states("late"), states("hot"), states("failed")) == (["kept"] * 3, ["kept"] * 3, ["thinned"] * 3), server.log()
 
         # spans_by_outcome: spans of what was kept outlive the others.
         def left():
@@ -318,7 +325,8 @@ def test_rules_of_single_services_and_the_sampled_flag():
         assert left() == {service: list(numbers) for service, numbers in services.items()}, left()
         again(server, tail_delay="0s", spans="1h", spans_by_outcome="30d")
         wait_for(lambda: not left()["dull"])
-        assert left() == {"shop": list(services["shop"])[1::2], "vip": list(services["vip"]), "dull": []}, left()
+        assert left() == {"shop": list(services["shop"])[1::2], "vip": list(services["vip"]), "dull": [], "late": list(services["late"]),
+                          "hot": list(services["hot"]), "failed": []}, left()
         again(server, tail_delay="0s", spans="1h")
         wait_for(lambda: not any(left().values()))
 
