@@ -8,7 +8,7 @@
 
 #include "base/heap.h"
 
-enum { FIRST_NODES = 64, FETCH = 16 };
+enum { FIRST_NODES = 64, FETCH = 16, AHEAD = 24 };
 
 /* The hash of a path is the sum of its locations, each plus one and times the factor of its depth.
  * Factors are secret, so a sender cannot choose stacks that collide: two paths have the same upper
@@ -334,7 +334,12 @@ bool sf_stack_tree_join(struct sf_stack_tree *t, const struct sf_profile_node *n
         return false;
     if (n)
         hash_all(&j, n, depths, is_caller);
-    for (uint32_t i = 1; is_ok && i < n; i++)
+    if (t->n == 1 && n && (!room_for_nodes(t, n) || !sf_table_reserve(&t->paths, n)))
+        return false; /* all of it is new */
+    for (uint32_t i = 1; is_ok && i < n; i++) {
+        if (i + AHEAD < n && !is_caller[i + AHEAD])
+            sf_table_prefetch(&t->paths, j.hashes[i + AHEAD]);
         is_ok = is_caller[i] || join_known(&j, i) || join_new(&j, i, chain);
+    }
     return is_ok;
 }
