@@ -380,6 +380,80 @@ enum sf_err sf_encoding_strings_decode(uint8_t enc, sf_bytes raw, uint32_t n, st
     }
 }
 
+/* ---- searching ---- */
+
+static bool planes_may_have(sf_bytes raw, uint32_t n, uint64_t v)
+{
+    struct sf_planes p;
+    return !sf_planes_parse(&raw, n, &p) || sf_planes_may_have(&p, n, v);
+}
+
+static bool bytes_may_have(const uint8_t *in, size_t in_len, const void *what, size_t len)
+{
+    return len == 0 || (in_len && memmem(in, in_len, what, len));
+}
+
+static bool hex_may_have(sf_bytes raw, sf_str text)
+{
+    uint8_t packed[MAX_HEX_LEN / 2];
+
+    if (raw.len < 2)
+        return true;
+    if (text.len != sf_load_u16le(raw.p) || text.len > MAX_HEX_LEN || !is_lower_hex(text) ||
+        !sf_hex_decode(text, packed, text.len / 2))
+        return false;
+    return bytes_may_have(raw.p + 2, raw.len - 2, packed, text.len / 2);
+}
+
+static bool decimals_may_have(sf_bytes raw, uint32_t n, sf_str text)
+{
+    size_t width, prefix, digits;
+    uint64_t v = 0;
+
+    if (raw.len < 3)
+        return true;
+    width = raw.p[0];
+    prefix = sf_load_u16le(raw.p + 1);
+    if (prefix > raw.len - 3)
+        return true;
+    if (text.len <= prefix || memcmp(text.p, raw.p + 3, prefix) != 0)
+        return false;
+    digits = text.len - prefix;
+    if (digits > MAX_DIGITS || (width ? digits != width : digits > 1 && text.p[prefix] == '0'))
+        return false;
+    for (size_t i = prefix; i < text.len; i++) {
+        if (text.p[i] < '0' || text.p[i] > '9')
+            return false;
+        v = v * 10 + (uint64_t)(text.p[i] - '0');
+    }
+    return planes_may_have((sf_bytes){raw.p + 3 + prefix, raw.len - 3 - prefix}, n, v);
+}
+
+static bool plain_may_have(sf_bytes raw, uint32_t n, sf_str text)
+{
+    struct sf_planes lens;
+    if (!sf_planes_parse(&raw, n, &lens))
+        return true;
+    return sf_planes_may_have(&lens, n, text.len) &&
+           bytes_may_have(raw.p, raw.len, text.p, text.len);
+}
+
+bool sf_encoding_strings_may_have(uint8_t enc, sf_bytes raw, uint32_t n, sf_str text)
+{
+    uint8_t uuid[16];
+    uint64_t address;
+
+    switch (enc) {
+    case SF_ENC_STR: return plain_may_have(raw, n, text);
+    case SF_ENC_UUID:
+        return squeeze_uuid(text, uuid) && bytes_may_have(raw.p, raw.len, uuid, sizeof(uuid));
+    case SF_ENC_HEX: return hex_may_have(raw, text);
+    case SF_ENC_IPV4: return squeeze_ipv4(text, &address) && planes_may_have(raw, n, address);
+    case SF_ENC_DEC: return decimals_may_have(raw, n, text);
+    default: return true;
+    }
+}
+
 /* ---- numbers ---- */
 
 void sf_encoding_f64_encode(struct sf_buf *out, const uint64_t *bits, uint32_t n)

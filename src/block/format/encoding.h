@@ -40,6 +40,11 @@ uint8_t sf_encoding_strings_encode(struct sf_buf *out, const struct sf_str_list 
 enum sf_err sf_encoding_strings_decode(uint8_t enc, sf_bytes raw, uint32_t n, struct sf_arena *req,
                                        sf_str *out);
 
+/* May `text` be one of the n strings? Searched in the encoded form, which is much faster than
+ * decoding. True wrongly only for STR, if the bytes of `text` occur otherwise, for HEX and UUID
+ * likewise, and for lists that cannot be decoded. */
+bool sf_encoding_strings_may_have(uint8_t enc, sf_bytes raw, uint32_t n, sf_str text);
+
 void sf_encoding_f64_encode(struct sf_buf *out, const uint64_t *bits, uint32_t n);
 void sf_encoding_bits_encode(struct sf_buf *out, const uint64_t *vals, uint32_t n);
 /* CONST, PLANES, F64 or BITS: n numbers. False: not valid. */

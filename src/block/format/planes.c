@@ -1,5 +1,7 @@
 #include "block/format/planes.h"
 
+#include <string.h>
+
 #include "base/num.h"
 
 enum { SAMPLES = 64 };
@@ -125,6 +127,29 @@ bool sf_planes_parse(sf_bytes *in, size_t n, struct sf_planes *out)
     in->len -= SF_PLANES_HEAD_LEN + len;
     *out = p;
     return true;
+}
+
+bool sf_planes_may_have(const struct sf_planes *p, size_t n, uint64_t v)
+{
+    uint64_t high = p->width == 8 ? UINT64_MAX : (UINT64_C(1) << p->width * 8) - 1, q;
+    const uint8_t *at = p->bytes, *end = p->bytes + n;
+
+    if (p->width == 0)
+        return v == p->min;
+    if (p->divisor == 0 || high > UINT64_MAX / p->divisor)
+        return true; /* values may wrap */
+    q = (v - p->min) / p->divisor;
+    if ((v - p->min) % p->divisor || q > high)
+        return false;
+    while (at < end && (at = memchr(at, (int)(q & 255), (size_t)(end - at)))) {
+        unsigned plane = 1;
+        while (plane < p->width && at[plane * n] == (uint8_t)(q >> plane * 8))
+            plane++;
+        if (plane == p->width)
+            return true;
+        at++;
+    }
+    return false;
 }
 
 void sf_planes_decode(const struct sf_planes *p, size_t n, uint64_t *restrict out)

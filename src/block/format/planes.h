@@ -25,6 +25,8 @@ void sf_planes_encode_codes(struct sf_buf *out, const uint32_t *codes, size_t n,
 /* Parses planes of n values from the front of `in`. False: not valid. */
 bool sf_planes_parse(sf_bytes *in, size_t n, struct sf_planes *out);
 void sf_planes_decode(const struct sf_planes *p, size_t n, uint64_t *out);
+/* May one of the n values be `v`? May be true wrongly for values whose range wraps. */
+bool sf_planes_may_have(const struct sf_planes *p, size_t n, uint64_t v);
 /* Decodes codes of `width` bytes; false when one is not below `limit`. */
 bool sf_planes_decode_codes(const uint8_t *planes, size_t n, unsigned width, uint32_t limit,
                             uint32_t *out);
