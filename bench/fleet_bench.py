@@ -75,8 +75,8 @@ class Questions:
         now = int(time.time())
         self.times = f"start={now - 3600}&end={now + 60}"
         self.own = f"from={now - 3600}&until={now + 60}"
-        self.service = s.json("/jaeger/api/services")["data"][0]
-        names = s.json("/jaeger/api/services/" + self.service + "/operations")["data"]
+        self.service = s.json("/jaeger/api/services", timeout=120)["data"][0]
+        names = s.json("/jaeger/api/services/" + self.service + "/operations", timeout=120)["data"]
         self.name = next(n if isinstance(n, str) else n["name"] for n in names)
         self.q = urllib.parse.quote(f'{{ resource.service.name = "{self.service}" && name = "{self.name}" }}')
         found = s.json(f"/api/search?{self.times}&q={self.q}&limit=600&spss=1", timeout=120)["traces"]
@@ -105,7 +105,7 @@ class Questions:
                 ("values of an attribute", f"/api/v2/search/tag/span.http.request.method/values?{self.times}"),
                 ("flame graph of a span", f"/api/v1/spans/{trace}/{span}/profile"),
                 ("flame graph of a trace", f"/api/v1/traces/{trace}/flame"),
-                ("span set of 500", f"/api/v1/cohort?q={self.q}&limit=500&{self.own}")]
+                ("span set of 500", f"/api/v1/cohort?q={self.q}&{self.own}")]
 
 
 def ask(s, path, processes):

@@ -211,7 +211,7 @@ def ask(server, question, statuses=(200,)):
         answer = server.post(f"/querier.v1.QuerierService/{question[0]}", json.dumps(question[1]), JSON)
     else:
         answer = server.get(question, {"Accept": "application/json"}, timeout=600)
-    assert answer.status in statuses, (question, answer.status, answer.text[:400])
+    assert answer.status in statuses, (question, answer.status, answer.text[:400], answer.getheader("x-spanflame-partial"))
     try:
         return settle(json.loads(answer.text)), answer
     except ValueError:

@@ -195,9 +195,10 @@ def test_answers_are_those_of_one_server_whoever_is_asked():
     story = fleet_answers.Story()
     questions = (story.span_questions() + story.operation_questions() + story.tag_questions() + story.querier_questions()
                  + story.profile_questions())
-    with clickhouse_bed.Bed(2) as bed, Server() as alone, Server(config(bed.url(), timeout="60s")) as one, \
+    patient = "limits: {query_time: 10m}\n"
+    with clickhouse_bed.Bed(2) as bed, Server() as alone, Server(config(bed.url(), timeout="60s") + patient) as one, \
             Server(config(bed.url(), timeout="60s")) as other, Server(config(
-                bed.url(), timeout="60s", attributes="[http.response.status_code, user.id, is_cached, ratio]")) as reader:
+                bed.url(), timeout="60s", attributes="[http.response.status_code, user.id, is_cached, ratio]") + patient) as reader:
         story.send(alone)
         story.send(one, slice(0, None, 2))
         story.send(other, slice(1, None, 2))

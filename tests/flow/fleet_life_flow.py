@@ -322,7 +322,7 @@ def test_alerts_are_evaluated_by_one_node_and_by_another_when_it_dies():
         before, n = firing(a)["errors"]["activeAt"], len(hook.got)
         assert {x[0] for x in hook.got} == {"errors"}, "a silence of another node holds"
         evaluations = other.metric("spanflame_alerts_evaluations_total")
-        assert other.json("/api/v1/alerts/history")["events"], "history is everywhere"
+        wait_for(lambda: other.json("/api/v1/alerts/history")["events"])  # history is everywhere
         assert evaluations == other.metric("spanflame_alerts_evaluations_total") == 0
         started = {x[2] for x in hook.got}
         holder.kill()

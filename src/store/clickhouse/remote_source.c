@@ -59,6 +59,14 @@ void sf_remote_source_quote(struct sf_buf *sql, sf_str text)
     sf_buf_add_u8(sql, '\'');
 }
 
+void sf_remote_source_put_id(struct sf_buf *sql, sf_trace_id id)
+{
+    sf_buf_add_u8(sql, '\'');
+    for (size_t i = 0; i < sizeof(id.b); i++)
+        sf_buf_print(sql, "\\x%02X", id.b[i]);
+    sf_buf_add_u8(sql, '\'');
+}
+
 void sf_remote_source_tenants(const struct sf_remote_source *r, const struct sf_query_ctx *q,
                               struct sf_buf *sql)
 {

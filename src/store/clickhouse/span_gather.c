@@ -87,7 +87,8 @@ void sf_span_gather_put_traces(const struct sf_remote_source *source, sf_str whi
     sf_buf_add_str(sql, which);
     sf_buf_print(sql, " GROUP BY trace_id)");
     if (starts.len) {
-        sf_buf_print(sql, " UNION ALL SELECT toDate(toUInt16(intDiv(x.1, 86400))), x.1, x.2 FROM "
+        sf_buf_print(sql, " UNION ALL SELECT toDate(toUInt16(intDiv(x.1, 86400))), toUInt32(x.1), "
+                          "toFixedString(x.2, 16) FROM "
                           "(SELECT arrayJoin([");
         sf_buf_add_str(sql, starts);
         sf_buf_print(sql, "]) AS x)");

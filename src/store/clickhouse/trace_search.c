@@ -363,9 +363,8 @@ static void trace_search_put_ids(const struct cursor *c, struct sf_buf *sql)
     sf_remote_source_tenants(&c->source, c->q, sql);
     sf_buf_print(sql, " AND trace_id IN (");
     for (uint32_t i = 0; i < c->n_chunk; i++) {
-        char hex[33] = "";
-        sf_hex_encode(c->chunk[i].c.id.b, 16, hex);
-        sf_buf_print(sql, "%stoFixedString(unhex('%s'), 16)", i ? "," : "", hex);
+        sf_buf_print(sql, "%s", i ? "," : "");
+        sf_remote_source_put_id(sql, c->chunk[i].c.id);
     }
     sf_buf_print(sql, ")");
 }
@@ -374,10 +373,10 @@ static void trace_search_put_ids(const struct cursor *c, struct sf_buf *sql)
 static void trace_search_put_starts(const struct cursor *c, struct sf_buf *sql)
 {
     for (uint32_t i = 0; i < c->n_chunk; i++) {
-        char hex[33] = "";
-        sf_hex_encode(c->chunk[i].c.id.b, 16, hex);
-        sf_buf_print(sql, "%s(toUInt32(%" PRIu64 "), toFixedString(unhex('%s'), 16))", i ? "," : "",
-                     c->chunk[i].c.start_ns / (300 * SF_NS_PER_S) * 300 & UINT32_MAX, hex);
+        sf_buf_print(sql, "%s(%" PRIu64 ",", i ? "," : "",
+                     c->chunk[i].c.start_ns / (300 * SF_NS_PER_S) * 300 & UINT32_MAX);
+        sf_remote_source_put_id(sql, c->chunk[i].c.id);
+        sf_buf_print(sql, ")");
     }
 }
 

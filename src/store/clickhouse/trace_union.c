@@ -57,9 +57,8 @@ static void print_which(const struct cursor *c, size_t from, struct sf_buf *sql)
     sf_remote_source_tenants(&c->source, &c->own_q, sql);
     sf_buf_print(sql, " AND trace_id IN (");
     for (size_t i = from; i < c->chunk_end; i++) {
-        char hex[33] = "";
-        sf_hex_encode(c->asks[i].id.b, 16, hex);
-        sf_buf_print(sql, "%stoFixedString(unhex('%s'), 16)", i > from ? "," : "", hex);
+        sf_buf_print(sql, "%s", i > from ? "," : "");
+        sf_remote_source_put_id(sql, c->asks[i].id);
     }
     sf_buf_print(sql, ")");
 }
