@@ -371,6 +371,15 @@ static bool admit_params(struct sf_call *call)
                                  "%s", why.text);
 }
 
+/* A proxy that adds its header to the client's instead of replacing it would let clients choose. */
+static bool has_two_tenant_headers(const struct sf_request *r)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->n_headers; i++)
+        n += sf_str_eq(r->headers[i].name, SF_STR("x-scope-orgid"));
+    return n > 1;
+}
+
 /* A token bound to one tenant needs no tenant header. */
 static bool take_tenant(struct sf_call *call, const struct sf_grant *grant)
 {
@@ -378,6 +387,9 @@ static bool take_tenant(struct sf_call *call, const struct sf_grant *grant)
     sf_str own = sf_buf_str(&grant->tenants);
     size_t at;
     struct sf_why why;
+    if (has_two_tenant_headers(call->request))
+        return router_refuse(call, SF_COUNT_REJECT_TENANT, sf_status_of(SF_ERR_INPUT),
+                             "X-Scope-OrgID occurs more than once");
     if (header.len == 0 && own.len > 0 && own.len < sizeof(call->own_tenant) &&
         !sf_str_find_char(own, ',', &at)) {
         memcpy(call->own_tenant, own.p, own.len);

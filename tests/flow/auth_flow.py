@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -186,6 +187,68 @@ def test_tokens_are_bound_to_tenants():
         erased = s.post("/api/v1/erase", b'{"all":true}', "application/json", token=red)
         assert erased.status == 200 and "by=red" in s.log(), erased.text
         assert span_ids(s.get(path, {"X-Scope-OrgID": "blue"}, token=boss)) == [theirs["span_id"]]
+
+
+def test_two_tenant_headers_are_refused():
+    """The first one counted: a client's, if a proxy adds its own behind it."""
+    with Server("tenancy:\n  enabled: true\n") as s:
+        for names in (("red", "blue"), ("red", "red"), ("", "red")):
+            head = "".join(f"X-Scope-OrgID: {name}\r\n" for name in names)
+            with socket.create_connection(("127.0.0.1", s.port), 10) as c:
+                c.sendall(f"GET /api/search?q=%7B%7D HTTP/1.1\r\nHost: localhost\r\n{head}Connection: close\r\n\r\n".encode())
+                answer = b""
+                while (piece := c.recv(65536)):
+                    answer += piece
+            assert answer.startswith(b"HTTP/1.1 400") and b"more than once" in answer, (names, answer)
+        code, head, _ = s.curl("--http2-prior-knowledge", "-H", "x-scope-orgid: red", "-H", "X-Scope-OrgID: blue", path="/api/search?q=%7B%7D")
+        assert code == 0 and " 400" in head.splitlines()[0], head
+        assert s.grpc(TRACE_METHOD, export_request([make_span()]), ["x-scope-orgid: red", "x-scope-orgid: blue"])[0] == 3
+        assert s.get("/api/search?q=%7B%7D", {"X-Scope-OrgID": "red"}).status == 200
+
+
+def test_no_call_changes_what_another_tenant_has():
+    """Every call in the table that changes something, sent by another tenant with the ids and names of the first."""
+    s = Server("tenancy:\n  enabled: true\nauth:\n  token_file: HOME/tokens\n")
+    tokens, mark = os.path.join(s.home, "tokens"), "redmark"
+    red, blue = (new_token(tokens, name, "read,write,admin,control", "--tenants", name) for name in ("red", "blue"))
+    with s:
+        span = make_span(service=mark, name=mark, ago_ms=2000)
+        trace, ends = span["trace_id"].hex(), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3600))
+        for path, body, kind in (
+                ("/v1/traces", export_request([span]), PB), ("/api/v1/deploys", json.dumps({"service": mark, "version": mark}), JSON),
+                (f"/api/v1/profile?service={mark}&type=cpu", f"{mark};{mark}work 7\n", "text/plain"),
+                (f"/api/v1/pins/{trace}?note={mark}", b"", JSON), (f"/api/v1/profiling?service={mark}", b'{"enabled": true}', JSON),
+                ("/api/v1/silences", json.dumps({"matchers": [{"name": "service", "value": mark}], "comment": mark, "createdBy": mark, "endsAt": ends}), JSON),
+                ("/adhocprofiles.v1.AdHocProfileService/Upload", json.dumps({"name": mark, "profile": base64.b64encode(b"a;b 3\n").decode()}), JSON),
+                ("/settings.v1.SettingsService/Set", json.dumps({"setting": {"name": mark, "value": mark}}), JSON)):
+            answer = s.post(path, body, kind, token=red)
+            assert answer.status == 200, (path, answer.status, answer.text)
+        silence = json.loads(s.get("/api/v1/silences", token=red).body)
+        silence = (silence if isinstance(silence, list) else silence["silences"])[0]["id"]
+        adhoc = json.loads(s.post("/adhocprofiles.v1.AdHocProfileService/List", b"{}", JSON, token=red).body)["profiles"][0]["id"]
+
+        def state():
+            got = [s.get(path, token=red) for path in ("/api/v1/pins", "/api/v1/silences", "/api/v1/deploys", "/api/v1/profiling",
+                                                      f"/api/traces/{trace}", f"/pyroscope/render?query=%7Bservice_name%3D%22{mark}%22%7D&from=now-1h")]
+            got += [s.post(path, b"{}", JSON, token=red) for path in ("/adhocprofiles.v1.AdHocProfileService/List", "/settings.v1.SettingsService/Get")]
+            return [(a.status, mark in a.text, a.text.count(mark)) for a in got]
+
+        before = state()
+        assert sum(is_in for _, is_in, _ in before) >= 6, before
+        bodies = [b"{}", b'{"all":true}', json.dumps({"service": mark}).encode(), json.dumps({"traces": [trace]}).encode(),
+                  json.dumps({"id": adhoc}).encode(), json.dumps({"name": mark}).encode(), json.dumps({"id": silence, "tenant": "red"}).encode(),
+                  json.dumps({"setting": {"name": mark, "value": "x"}}).encode(), json.dumps({"enabled": False}).encode()]
+        n_sent = n_taken = 0
+        for method, scope, path in (line.split() for line in s.get("/status/endpoints", token=blue).text.splitlines()):
+            if method == "GET" or scope not in ("read", "write", "admin", "control") or "{*}" in path:
+                continue
+            for text in (trace, silence, mark) if "{}" in path else ("",):
+                for more in ("", f"?service={mark}", f"?trace={trace}", "?tenant=red", f"?id={silence}", "?all=true"):
+                    for body in bodies if method == "POST" else [b"{}"]:
+                        answer = s.request(method, path.replace("{}", text) + more, body, {"Content-Type": JSON}, token=blue)
+                        n_sent, n_taken = n_sent + 1, n_taken + (answer.status == 200)
+        assert n_sent > 300 and n_taken > 20, (n_sent, n_taken)
+        assert state() == before, (before, state())
 
 
 def test_no_call_shows_the_names_of_another_tenant():
