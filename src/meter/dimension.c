@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-enum { MAX_VALUE_LEN = 2048 };
+enum { MAX_VALUE_LEN = 256 }; /* a series repeats its labels in many lines */
 
 void sf_dimension_add(struct sf_buf *out, const struct sf_value *v)
 {

@@ -22,8 +22,8 @@
 
 enum {
     N_BOUNDS = SF_SPAN_METRIC_BUCKETS - 1,
-    MAX_LABEL_LEN = 2048,
-    STEP = 16, /* rows of a tally that are prefetched together */
+    MAX_LABEL_LEN = 256, /* each series repeats its labels in 18 lines */
+    STEP = 16,           /* rows of a tally that are prefetched together */
 };
 
 static const double bounds[N_BOUNDS] = {0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128,

@@ -308,19 +308,22 @@ TEST(service_graph, bounds_what_one_request_may_add)
 
 TEST(service_graph, bounds_the_text_that_waits)
 {
-    struct sf_service_graph *g = sf_service_graph_new(NULL);
+    enum { N = 20000 };
+    struct sf_service_graph_config config = {.max_waiting = 2 * N};
+    struct sf_service_graph *g = sf_service_graph_new(&config);
     char name[2001];
-    memset(name, 'x', 2000);
+    memset(name, 'x', 2000); /* 256 of them are kept */
     name[2000] = '\0';
     struct sf_attr attr = text_attr("peer.service", name);
-    struct sf_span spans[5000];
-    for (uint32_t i = 0; i < 5000; i++) {
+    static struct sf_span spans[N];
+    for (uint32_t i = 0; i < N; i++) {
         spans[i] = span(SHOP, SF_KIND_CLIENT, i + 1, 0, 1);
         spans[i].attrs = (struct sf_attrs){&attr, 1};
     }
-    add_to(g, SF_STR_NONE, spans, 5000, NOW_NS);
-    assert_non_null(strstr(render(g, false, NOW_NS), "{reason=\"too_many_waiting\"} 29"));
-    assert_true(sf_service_graph_memory_len(g) < 6 << 20);
+    add_to(g, SF_STR_NONE, spans, N, NOW_NS);
+    /* 4 MiB are 16,008 times 262 bytes. */
+    assert_non_null(strstr(render(g, false, NOW_NS), "{reason=\"too_many_waiting\"} 3992\n"));
+    assert_true(sf_service_graph_memory_len(g) < 12 << 20);
     done(g);
 }
 

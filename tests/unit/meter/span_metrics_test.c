@@ -158,6 +158,26 @@ TEST(span_metrics, has_room_for_so_many_series_and_no_more)
     sf_buf_done(&out);
 }
 
+/* Names of 4 KiB made a page of 83 MB, which a scrape held in memory. */
+TEST(span_metrics, cut_names_that_would_make_the_page_large)
+{
+    enum { N = 100, NAME_LEN = 4000 };
+    static char names[N][NAME_LEN];
+    struct sf_span_metrics *m = sf_span_metrics_new(NULL);
+    struct sf_span spans[N];
+    struct sf_buf out = {0};
+    for (int i = 0; i < N; i++) {
+        memset(names[i], 'a' + i % 26, NAME_LEN);
+        names[i][0] = (char)('a' + i / 26);
+        spans[i] = span(0, (sf_str){names[i], NAME_LEN}, 3);
+    }
+    add(m, SF_STR_NONE, spans, N, NOW_NS);
+    assert_non_null(strstr(render(m, &out, false, NOW_NS), "span_name=\"baaaa"));
+    assert_true(out.len > 200 * N && out.len < 20 * 512 * N);
+    sf_span_metrics_free(m);
+    sf_buf_done(&out);
+}
+
 TEST(span_metrics, drop_series_without_spans_for_15_minutes)
 {
     struct sf_buf out = {0};
