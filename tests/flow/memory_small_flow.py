@@ -90,7 +90,7 @@ def send_all(server, bodies):
 
     def send(path, body):
         for _ in range(200):
-            answer = server.post(path, body, PROTOBUF, timeout=120)
+            answer = server.post(path, body, PROTOBUF, timeout=900)  # large ones take turns
             statuses.append(answer.status)
             if answer.status == 200:
                 return
