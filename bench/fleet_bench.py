@@ -226,7 +226,7 @@ def compare_schemas(bed, questions):
             "jaeger": f"SELECT trace_id, start_time FROM other.jaeger WHERE service_name = '{questions.service}' AND name = "
                       f"'{questions.name}' AND duration > 5000000 ORDER BY start_time DESC LIMIT 20"},
         "a rare attribute": {
-            "ours": "SELECT count() FROM other.ours WHERE hasAny(sv, ['/none']) AND arrayExists((k, v) -> k = 'http.route' AND v = '/none', sk, sv)",
+            "ours": "SELECT count() FROM other.ours WHERE hasAny(arrayConcat(sv, xk), ['/none', 'http.route']) AND arrayExists((k, v) -> k = 'http.route' AND v = '/none', sk, sv)",
             "collector": "SELECT count() FROM other.collector WHERE SpanAttributes['http.route'] = '/none'",
             "jaeger": "SELECT count() FROM other.jaeger WHERE arrayExists((k, v) -> k = 'http.route' AND v = '/none', str_attributes.key, str_attributes.value)"},
         "spans by service and minute": {
