@@ -221,6 +221,28 @@ longTest("what nobody looks at any more is not asked any further", async () => {
   await done(page);
 });
 
+longTest("a server slower than the refresh still answers", async () => {
+  const page = await open("/");
+  await page.getByRole("row", { name: /order-service/ }).waitFor();
+  const given = [];
+  page.on("requestfailed", (r) => given.push(new URL(r.url()).pathname));
+  let n = 0;
+  await page.route("**/api/v1/services?*", async (route) => {
+    n++;
+    await new Promise((go) => setTimeout(go, 7000)); // longer than the interval
+    return route.continue().catch(() => undefined);
+  });
+  await page.getByRole("button", { name: /^Time range/ }).click();
+  await page.getByLabel("Refresh by itself").selectOption("5s");
+  await page.keyboard.press("Escape");
+  const answered = () => page.waitForResponse((r) => r.url().includes("/api/v1/services?"));
+  await answered();
+  await answered(); // and the refresh goes on
+  assert.ok(n >= 2 && !given.includes("/api/v1/services"), `${n} queries, given up: ${given.join("; ")}`);
+  await page.unroute("**/*");
+  await done(page);
+});
+
 longTest("a range is typed, and a wrong one is refused", async () => {
   const page = await open("/");
   await page.getByRole("button", { name: /^Time range: Last 1 h/ }).click();

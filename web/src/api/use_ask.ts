@@ -23,6 +23,13 @@ interface Held<T> {
   isSlow: boolean;
 }
 
+/** Queries of the views on screen that have no answer yet. */
+let unanswered = 0;
+
+export function isAnyUnanswered(): boolean {
+  return unanswered > 0;
+}
+
 /** `key` empty: nothing is asked. What was there stays on screen until the new answer is in, unless `drops` says the key
  * is about something else altogether. */
 export function useAsk<T>(key: string, ask: (signal: AbortSignal) => Promise<Answer<T>>, drops = false): Asked<T> {
@@ -41,6 +48,13 @@ export function useAsk<T>(key: string, ask: (signal: AbortSignal) => Promise<Ans
     const stop = new AbortController();
     set((h) => ({ ...h, key, data: drops && h.key !== key ? undefined : h.data, error: undefined, isLoading: true, isSlow: false }));
     const slow = setTimeout(() => set((h) => ({ ...h, isSlow: true })), 1000);
+    let isOver = false;
+    const end = () => {
+      clearTimeout(slow);
+      if (!isOver) unanswered--;
+      isOver = true;
+    };
+    unanswered++;
     asking
       .current(stop.signal)
       .then((a) => {
@@ -55,9 +69,9 @@ export function useAsk<T>(key: string, ask: (signal: AbortSignal) => Promise<Ans
         }
         set((h) => ({ ...h, error, isLoading: false, isSlow: false }));
       })
-      .finally(() => clearTimeout(slow));
+      .finally(end);
     return () => {
-      clearTimeout(slow);
+      end();
       stop.abort();
     };
   }, [key, turn, drops]);

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { isAnyUnanswered } from "../api/use_ask";
 import { moment } from "../format/units";
 import { DEFAULT_FROM, DEFAULT_UNTIL, PRESETS, readMoment, zoomedOut } from "../state/range";
 import { change } from "../state/url";
@@ -9,6 +10,8 @@ import { Popover } from "./popover";
 const REFRESH = ["", "5s", "15s", "1m", "5m"] as const;
 const REFRESH_MS: Readonly<Record<string, number>> = { "5s": 5e3, "15s": 15e3, "1m": 60e3, "5m": 300e3 };
 const FOLLOW = "15s";
+/** Refreshes in a row that are left out while a query has no answer. */
+const MOST_SKIPPED = 6;
 
 const UNIT: Readonly<Record<string, string>> = { s: "s", m: "min", h: "h", d: "d", w: "weeks" };
 
@@ -118,8 +121,16 @@ export function RangeControl(props: { onRefresh: () => void }) {
   useEffect(() => {
     const ms = REFRESH_MS[refresh];
     if (ms === undefined) return undefined;
+    let skipped = 0;
     const timer = setInterval(() => {
-      if (document.visibilityState === "visible") props.onRefresh();
+      if (document.visibilityState !== "visible") return;
+      // A refresh replaces the view's queries: on a server slower than the interval none would ever be answered.
+      if (isAnyUnanswered() && skipped < MOST_SKIPPED) {
+        skipped++;
+        return;
+      }
+      skipped = 0;
+      props.onRefresh();
     }, ms);
     return () => clearInterval(timer);
   }, [refresh, props.onRefresh]);
