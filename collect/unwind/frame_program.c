@@ -158,6 +158,12 @@ static bool advance(struct run *r, uint64_t by)
     return true;
 }
 
+/* An offset in units of the data alignment. It wraps: no stack is that far. */
+static int64_t factored(const struct run *r, uint64_t n)
+{
+    return (int64_t)(n * (uint64_t)r->cie->data_align);
+}
+
 static bool run_low(struct run *r, struct sf_frame_bytes *b, uint8_t op)
 {
     struct sf_frame_state *s = &r->now;
@@ -169,7 +175,7 @@ static bool run_low(struct run *r, struct sf_frame_bytes *b, uint8_t op)
     case 0x04: return advance(r, sf_frame_program_fixed(b, 4));
     case 0x05: /* offset_extended */
         reg = sf_frame_program_uleb(b);
-        set_saved(s, reg, (int64_t)sf_frame_program_uleb(b) * r->cie->data_align);
+        set_saved(s, reg, factored(r, sf_frame_program_uleb(b)));
         return true;
     case 0x06: set_same(s, sf_frame_program_uleb(b), &r->first); return true; /* restore_extended */
     case 0x07:                                                                /* undefined */
@@ -209,13 +215,13 @@ static bool run_low(struct run *r, struct sf_frame_bytes *b, uint8_t op)
         return true;
     case 0x11: /* offset_extended_sf */
         reg = sf_frame_program_uleb(b);
-        set_saved(s, reg, sf_frame_program_sleb(b) * r->cie->data_align);
+        set_saved(s, reg, factored(r, (uint64_t)sf_frame_program_sleb(b)));
         return true;
     case 0x12: /* def_cfa_sf */
         reg = sf_frame_program_uleb(b);
-        set_cfa(s, reg, sf_frame_program_sleb(b) * r->cie->data_align);
+        set_cfa(s, reg, factored(r, (uint64_t)sf_frame_program_sleb(b)));
         return true;
-    case 0x13: set_cfa(s, s->cfa_reg, sf_frame_program_sleb(b) * r->cie->data_align); return true;
+    case 0x13: set_cfa(s, s->cfa_reg, factored(r, (uint64_t)sf_frame_program_sleb(b))); return true;
     case 0x14: /* val_offset */
     case 0x15:
         set_lost(s, sf_frame_program_uleb(b));
@@ -233,9 +239,7 @@ static bool run_some(struct run *r, struct sf_frame_bytes b)
         bool ok = true;
         switch (op >> 6) {
         case 1: ok = advance(r, low); break;
-        case 2:
-            set_saved(&r->now, low, (int64_t)sf_frame_program_uleb(&b) * r->cie->data_align);
-            break;
+        case 2: set_saved(&r->now, low, factored(r, sf_frame_program_uleb(&b))); break;
         case 3: set_same(&r->now, low, &r->first); break;
         default: ok = run_low(r, &b, op);
         }
