@@ -13,6 +13,7 @@ sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(os.path
 from memory_group import most_mib  # noqa: E402
 from pprof_make import otlp, pprof  # noqa: E402
 from server import PB, TRACE_METHOD, Server, export_request, first, make_span, tap  # noqa: E402
+from support.faultfs import faultfs  # noqa: E402
 
 IS_SHORT = float(os.environ.get("CHECK_SCALE", "1")) < 1
 SECONDS = 2 if IS_SHORT else 120
@@ -22,36 +23,28 @@ SMALL = "memory: 64MiB\nstore:\n  flush_interval: 1s\n"
 PLAIN = {"MALLOC_PERTURB_": "0"}
 
 
-def free_len(path):
-    st = os.statvfs(path)
-    return st.f_bavail * st.f_frsize
+MIN_FREE = 1 << 30
 
 
 @contextlib.contextmanager
 def server_at(level, ratio):
-    """A server whose free space is `ratio` times what must stay free, which is that level."""
-    for _ in range(20):  # others use the disk, too
-        server = Server()
-        server.config = f"retention:\n  min_free: {int(free_len(server.home) / ratio)}\n"
-        server.wait = False
-        server.start()
-        for _ in range(600):
-            try:
+    """A server for which statvfs reports `ratio` times the space that must stay free, which is that level: the real free
+    space changes with everything else on the machine that writes."""
+    server = Server(f"retention:\n  min_free: {MIN_FREE}\n")
+    disk = faultfs.Control(os.path.join(server.home, "disk"), os.path.join(os.environ["BUILD_ROOT"], "tests", "libfaultfs.so"))
+    disk.set_free(int(MIN_FREE * ratio))
+    server.env, server.wait = disk.env(server.env), False
+    server.start()
+    try:
+        for _ in range(1000):
+            with contextlib.suppress(OSError):
                 if server.metric("spanflame_shed_level") == level:
                     break
-                if server.get("/ready").status == 200 and server.metric("spanflame_disk_free_bytes"):
-                    break
-            except OSError:
-                pass
             time.sleep(0.02)
-        is_there = server.metric("spanflame_shed_level") == level
-        try:
-            if is_there:
-                yield server
-                return
-        finally:
-            server.kill()
-    raise AssertionError(f"no server at level {level}")
+        assert server.metric("spanflame_shed_level") == level
+        yield server
+    finally:
+        server.kill()
 
 
 def shed(server, what, family="spanflame_shed_total"):
@@ -107,8 +100,7 @@ def test_level_1_takes_the_detail_of_dull_traces():
         # what belongs to one request is nothing but detail
         assert server.post("/api/v1/profile?service=shop&trace_id=" + "1" * 32, pprof({"main;one": 5})).status == 429
         server.stop(signal.SIGKILL)
-        server.config = ""
-        server.wait = True
+        server.config, server.env, server.wait = "", None, True
         server.start()
         assert with_detail(server, ids) == {"failed", "slow"} and totals(server) == set(ids)
 
@@ -285,7 +277,6 @@ def test_stacks_that_repeat_nowhere_are_merged_within_memory():
 def slow_disk():
     """A server whose disk takes a block in five seconds: what it can take in is what fits its memory in that time, and the
     rest of the machine can offer many times as much."""
-    from support.faultfs import faultfs
     server = Server(SMALL, env=PLAIN)
     disk = faultfs.Control(os.path.join(server.home, "disk"), os.path.join(os.environ["BUILD_ROOT"], "tests", "libfaultfs.so"))
     server.env = disk.env(server.env)
