@@ -16,7 +16,7 @@ from server import PB, TRACE_METHOD, Server, export_request, first, make_span, t
 from support.faultfs import faultfs  # noqa: E402
 
 IS_SHORT = float(os.environ.get("CHECK_SCALE", "1")) < 1
-SECONDS = 2 if IS_SHORT else 120
+SECONDS = 2 if IS_SHORT else float(os.environ.get("SHED_SECONDS", "120"))
 TENANT = 'tenant="single-tenant"'
 SMALL = "memory: 64MiB\nstore:\n  flush_interval: 1s\n"
 # meson has the allocator fill what it hands out, so that pages count that nobody ever uses. Memory is measured as users have it.
@@ -219,16 +219,18 @@ def memory_is_in_budget(server, mib, more=16):
 
 def nothing_acknowledged_is_lost(server, senders):
     server.stop(signal.SIGKILL)
-    server.env = None
+    server.env, server.config = None, "memory: 4GiB\n"  # what is stored is at issue, not what a small server can answer
     server.start()
     acked = [key for s in senders if not s.profiles for key in s.acked]
     for trace in acked[::max(1, len(acked) // 300)]:
         assert server.get("/api/traces/" + trace.hex()).status == 200, trace.hex()
-    stacks = {line.split(";")[1] for line in
-              server.get("/api/v1/profile?service=flood&format=folded&max_nodes=0").text.splitlines() if ";" in line}
+    answer = server.get("/api/v1/profile?service=flood&format=folded&max_nodes=0", timeout=120)
+    assert answer.status == 200, answer.text
+    stacks = {line.split(";")[1] for line in answer.text.splitlines() if ";" in line}
     pushed = [key for s in senders if s.profiles for key in s.acked]
     missing = [key for key in pushed if key not in stacks]
-    assert not missing or "other" in stacks, missing[:3]
+    assert not missing or "other" in stacks, (len(missing), len(pushed), missing[:3])
+    assert sum(int(line.rsplit(" ", 1)[1]) for line in answer.text.splitlines()) == 50 * 5 * len(pushed)
     server.stop()
 
 
