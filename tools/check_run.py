@@ -13,6 +13,7 @@ TRIES_ALONE = 2
 MAX_RETRIED = 2  # tests of one run that may fail in company; of more nobody says any longer that it was the machine
 KNOWN_FLAKY = os.path.join("tests", "known_flaky.txt")
 SHOWN_LINES = 60  # of a failing test; the whole is in the build's meson-logs
+TRIES_KEPT = os.path.join(ROOT, "build", "failed-tries")  # the output of each failed try of tests that are tried again
 
 TAP_PLAN = re.compile(r"^1\.\.(\d+)(?:\s*#\s*SKIP\S*\s*(.*))?", re.I | re.M)
 TAP_LINE = re.compile(r"^(ok|not ok)\b\s*\d*\s*-?\s*([^#]*?)\s*(?:#\s*(SKIP|TODO)\S*\s*(.*))?$", re.I)
@@ -83,6 +84,26 @@ def read_results(path):
 
 def short_name(test):
     return test["name"].replace("spanflame:", "")
+
+
+def last_lines(output):
+    """The end of an output, indented, and how much of it is left out."""
+    lines = output.rstrip().splitlines()
+    left_out = [f"    ... {len(lines) - SHOWN_LINES} lines before these"] if len(lines) > SHOWN_LINES else []
+    return "\n".join(left_out + [f"    {line}" for line in lines[-SHOWN_LINES:]])
+
+
+def keep_failed_try(test, number):
+    """Writes the output of a failed try to a file and prints its end: meson's logs contain only the last run of a test."""
+    os.makedirs(TRIES_KEPT, exist_ok=True)
+    path = os.path.join(TRIES_KEPT, f"{flaky_key(short_name(test)).replace('/', '-')}-{number}.txt")
+    output = (test.get("stdout") or "") + (test.get("stderr") or "")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(f"{short_name(test)}: {test['result']}, exit status {test.get('returncode')}, after "
+                f"{test.get('duration', 0):.1f} s; written {time.strftime('%F %T')}\n"
+                f"CHECK_SCALE={os.environ.get('CHECK_SCALE')}\n\n{output}")
+    print(f"  try {number} of {short_name(test)} failed; its output is in {os.path.relpath(path, ROOT)}, and ends:\n"
+          f"{last_lines(output)}", flush=True)
 
 
 def has_failed(test):
@@ -179,11 +200,13 @@ class Tally:
         self.doubtful = []
 
     def settle_one(self, meson_run, test):
+        keep_failed_try(test, 1)
         for tries in range(1, TRIES_ALONE + 1):
             result = meson_run.try_alone(test)
             if not has_failed(result):
                 self.again.append((short_name(test), tries))
                 break
+            keep_failed_try(result, tries + 1)
         self.one_test(result)
 
     def one_test(self, test):
@@ -232,11 +255,7 @@ class Tally:
             print(f"  FAILED {name}")
             if output and output not in shown:
                 shown.add(output)
-                lines = output.rstrip().splitlines()
-                if len(lines) > SHOWN_LINES:
-                    print(f"    ... {len(lines) - SHOWN_LINES} lines before these")
-                for line in lines[-SHOWN_LINES:]:
-                    print(f"    {line}")
+                print(last_lines(output))
         for name, reason in self.skipped:
             print(f"  skipped {name}: {reason}", flush=True)
 

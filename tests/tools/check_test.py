@@ -1,11 +1,14 @@
 """What `make check` makes of the tests' output: every line counts, and nothing fails silently."""
+import atexit
 import importlib.machinery
 import importlib.util
 import contextlib
 import io
 import os
 import re
+import shutil
 import sys
+import tempfile
 
 import tap
 
@@ -81,6 +84,10 @@ def test_a_command_that_fails_or_is_missing_is_a_failure():
     assert tally.passed == 1 and tally.failed[0][1] == "because\n" and len(tally.failed) == 2
 
 
+check_run.TRIES_KEPT = tempfile.mkdtemp()
+atexit.register(shutil.rmtree, check_run.TRIES_KEPT)
+
+
 def failing(name):
     return {"name": f"spanflame:{name}", "stdout": "1..1\nnot ok 1 - one\n", "result": "FAIL", "returncode": 1}
 
@@ -99,12 +106,20 @@ class Again(check_run.MesonRun):
                      returncode=verdict != "ok")], ""
 
 
+def settle(tally):
+    """Without what it prints, which is no TAP."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        tally.settle()
+    return said.getvalue().splitlines()
+
+
 def rerun(*verdicts):
     """A tally of a test that failed in company, and of which runs alone say `verdicts`."""
     run = Again(failing("flow / noun"), *verdicts)
     tally = check.Tally()
     tally.doubtful.append((run, run.test))
-    tally.settle()
+    settle(tally)
     assert run.asked == [("check-flow-again", ("noun",))] * len(verdicts) and not tally.doubtful, run.asked
     return tally
 
@@ -116,11 +131,31 @@ def test_what_passes_alone_is_said_and_what_fails_each_time_has_failed():
     assert not broken.passed and len(broken.failed) == 1 and not broken.again
 
 
+def kept(name):
+    with open(os.path.join(check_run.TRIES_KEPT, name), encoding="utf-8") as f:
+        return f.read()
+
+
+def test_the_output_of_each_failed_try_is_kept_and_its_end_is_printed():
+    first = dict(failing("flow+demo / races"), stdout="1..1\n" + "".join(f"# step {i}\n" for i in range(100)),
+                 stderr="the cause\n", duration=7.25)
+    run = Again(first, "not ok", "ok")
+    tally = check.Tally()
+    tally.doubtful.append((run, first))
+    lines = settle(tally)
+    assert tally.again == [("flow+demo / races", 2)]
+    assert re.search(r"(?s)^flow\+demo / races: FAIL, exit status 1, after 7.2 s; .*# step 0\n.*# step 99\nthe cause\n$",
+                     kept("flow-races-1.txt"))
+    assert "not ok 1 - one" in kept("flow-races-2.txt") and "# step" not in kept("flow-races-2.txt")
+    assert re.match(r"  try 1 of flow\+demo / races failed; its output is in .*/flow-races-1.txt, and ends:", lines[0]), lines
+    assert lines[1] == "    ... 42 lines before these" and lines[2] == "    # step 41" and "    the cause" in lines, lines
+
+
 def test_of_three_tests_that_fail_in_company_none_is_tried_again():
     tally = check.Tally()
     runs = [Again(failing(f"flow / noun{i}")) for i in range(3)]
     tally.doubtful = [(run, run.test) for run in runs]
-    tally.settle()
+    settle(tally)
     assert not any(run.asked for run in runs) and not tally.passed and not tally.again
     assert len(tally.failed) == 4 and tally.failed[-1][0] == "3 tests failed; at most 2 are tried again", tally.failed
 
