@@ -17,17 +17,27 @@ static bool has_only(sf_str s, const char *allowed)
     return s.len > 0;
 }
 
-/* "[::1]:4318" is "[::1]", "web:80" is "web". */
+/* Nothing, or a colon and digits. */
+static bool is_port(sf_str s)
+{
+    if (s.len == 0)
+        return true;
+    for (size_t i = 1; i < s.len; i++) {
+        if (s.p[i] < '0' || s.p[i] > '9')
+            return false;
+    }
+    return s.p[0] == ':';
+}
+
+/* "[::1]:4318" is "[::1]", "web:80" is "web"; none: what follows the name is no port. */
 static sf_str without_port(sf_str authority)
 {
+    bool is_bracketed = authority.len && authority.p[0] == '[';
     size_t at;
-    if (authority.len && authority.p[0] == '[') {
-        if (!sf_str_find_char(authority, ']', &at))
-            return SF_STR_NONE;
-        sf_str port = sf_str_from_at(authority, at + 1);
-        return port.len == 0 || port.p[0] == ':' ? sf_str_part(authority, 0, at + 1) : SF_STR_NONE;
-    }
-    return sf_str_find_char(authority, ':', &at) ? sf_str_part(authority, 0, at) : authority;
+    if (!sf_str_find_char(authority, is_bracketed ? ']' : ':', &at))
+        return is_bracketed ? SF_STR_NONE : authority;
+    at += is_bracketed;
+    return is_port(sf_str_from_at(authority, at)) ? sf_str_part(authority, 0, at) : SF_STR_NONE;
 }
 
 /* No top-level domain consists of digits, so no domain name looks like an IPv4 address. */
@@ -44,9 +54,22 @@ static bool is_ipv4(sf_str host)
     return n == 4;
 }
 
+/* "[::1]", "[::ffff:1.2.3.4]", "[fe80::1%25eth0]" */
 static bool origin_is_ipv6(sf_str host)
 {
-    return host.len > 2 && host.p[0] == '[' && has_only(sf_str_part(host, 1, host.len - 2), ":.%");
+    sf_str address = host.len > 2 && host.p[0] == '[' ? sf_str_part(host, 1, host.len - 2)
+                                                      : SF_STR_NONE;
+    size_t at;
+    if (sf_str_find_char(address, '%', &at)) {
+        if (!has_only(sf_str_from_at(address, at + 1), "-_.%"))
+            return false;
+        address.len = at;
+    }
+    for (size_t i = 0; i < address.len; i++) {
+        if (address.p[i] == '\0' || !strchr("0123456789abcdefABCDEF:.", address.p[i]))
+            return false;
+    }
+    return sf_str_find_char(address, ':', &at);
 }
 
 static bool is_listed(const struct sf_service *s, sf_str host)
@@ -99,10 +122,21 @@ static bool is_own_origin(const struct sf_request *r, sf_str origin)
            sf_str_ieq(sf_str_from_at(origin, at + 3), r->authority);
 }
 
+/* No browser sends a header twice; which of two counts is not guessed. */
+static bool origin_is_repeated(const struct sf_request *r, sf_str name)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < r->n_headers; i++)
+        n += sf_str_ieq(r->headers[i].name, name);
+    return n > 1;
+}
+
 bool sf_origin_is_foreign(const struct sf_service *s, const struct sf_request *r)
 {
     sf_str site = sf_request_header(r, SF_STR("sec-fetch-site"));
     sf_str origin = sf_request_header(r, SF_STR("origin"));
+    if (origin_is_repeated(r, SF_STR("sec-fetch-site")) || origin_is_repeated(r, SF_STR("origin")))
+        return true;
     if (sf_str_eq(site, SF_STR("same-origin")) || sf_str_eq(site, SF_STR("none")))
         return false; /* our own page, or an address typed by the user; scripts cannot set this
                        * header */

@@ -23,6 +23,9 @@ TEST(origin, goes_by_names_that_nobody_else_can_own)
         "[::1]",
         "[::1]:80",
         "[fe80::1%25e0]",
+        "[::ffff:10.0.0.1]:4040",
+        "[FE80::a%br-1.2_x]",
+        "web:",
         "localhost",
         "LOCALHOST:4040",
         "localhost.",
@@ -55,6 +58,19 @@ TEST(origin, goes_by_names_that_nobody_else_can_own)
         "[::1].evil.com",
         "[]",
         "[evil!]",
+        "[evil.example]",
+        "[evil.example]:80",
+        "[::g]",
+        "[::1%evil!]",
+        "[::1%]",
+        "[%eth0]",
+        "[1.2.3.4]",
+        "[::1]@evil.example",
+        "127.0.0.1:80@evil.example",
+        "localhost:evil.example",
+        "web:80:80",
+        "web:80.evil.example",
+        "web: 80",
         "localhost.evil",
         "evillocalhost.x",
         "a@127.0.0.1",
@@ -96,6 +112,25 @@ TEST(origin, goes_by_listed_names_too)
     service->hosts = any;
     service->n_hosts = 1;
     assert_true(is_ours("evil.example"));
+    free(service);
+}
+
+static bool is_foreign_of_two(const char *name, const char *first, const char *second)
+{
+    struct sf_header headers[] = {{SF_STR("host"), SF_STR("web:80")},
+                                  {sf_str_from(name), sf_str_from(first)},
+                                  {sf_str_from(name), sf_str_from(second)}};
+    struct sf_request r = {.headers = headers, .n_headers = 3, .authority = SF_STR("web:80")};
+    return sf_origin_is_foreign(service, &r);
+}
+
+TEST(origin, refuses_what_says_two_things)
+{
+    service = calloc(1, sizeof(*service));
+    assert_true(is_foreign_of_two("sec-fetch-site", "same-origin", "cross-site"));
+    assert_true(is_foreign_of_two("sec-fetch-site", "same-origin", "same-origin"));
+    assert_true(is_foreign_of_two("origin", "http://web:80", "https://evil.example"));
+    assert_false(is_foreign_of_two("accept", "text/html", "image/png"));
     free(service);
 }
 
