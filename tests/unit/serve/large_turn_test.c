@@ -3,7 +3,9 @@
 #include "base/heap.h"
 #include "base/limits.h"
 #include "listen/exchange_private.h"
+#include "listen/loop.h"
 #include "serve/call.h"
+#include "serve/route_table.h"
 #include "test.h"
 
 /* Exchanges that never came from a socket: enough of one for a queue. */
@@ -89,6 +91,67 @@ TEST(large_turn, is_refused_when_too_many_wait)
     assert_int_equal(calls[n - 1]->response->status, 429);
     for (size_t i = 0; i < n; i++)
         free_call(calls[i]);
+    free_service(s);
+}
+
+/* A loop without a thread: `first` waits in its list, so that giving it another exchange wakes
+ * nothing. */
+static struct sf_loop *new_loop(struct sf_exchange *first)
+{
+    struct sf_loop *loop = sf_heap_new(sizeof(*loop));
+    sf_mutex_init(&loop->mutex, SF_LOCK_LISTEN_LOOP);
+    first->is_listed = true;
+    loop->given = first;
+    loop->given_tail = &first->next;
+    return loop;
+}
+
+static void free_loop(struct sf_loop *loop)
+{
+    sf_mutex_done(&loop->mutex);
+    sf_heap_free(loop);
+}
+
+TEST(large_turn, ends_parked_calls_that_cannot_be_resumed_and_goes_to_the_next)
+{
+    struct sf_service *s = new_service();
+    struct sf_call *a = new_call(s), *gone = new_call(s), *b = new_call(s), *refused = new_call(s),
+                   *c = new_call(s);
+    struct sf_exchange first = {0};
+    struct sf_loop *loop = new_loop(&first);
+    size_t n = 0;
+
+    a->ex->loop = gone->ex->loop = b->ex->loop = refused->ex->loop = c->ex->loop = loop;
+    gone->route = refused->route = &sf_routes[0]; /* their requests are counted */
+    assert_int_equal(sf_large_turn_take(a), SF_LARGE_TURN_MINE);
+    assert_int_equal(sf_large_turn_take(gone), SF_LARGE_TURN_PARKED);
+    assert_int_equal(sf_large_turn_take(b), SF_LARGE_TURN_PARKED);
+    atomic_store(&gone->ex->is_cancelled, true); /* its client has disconnected */
+    sf_large_turn_pass(a);
+    assert_ptr_equal(first.next, gone->ex); /* it goes back to the listener, which frees it, */
+    assert_true(gone->ex->is_finished && !gone->has_large_turn);
+    assert_int_equal(gone->response->status, 499);
+    assert_ptr_equal(resumed(s), b); /* and the turn goes on */
+    assert_true(b->has_large_turn);
+    assert_null(gone->ex->next);
+
+    assert_int_equal(sf_large_turn_take(refused), SF_LARGE_TURN_PARKED);
+    while (!sf_queue_give(s->ingest, b->ex))
+        n++;
+    assert_int_equal(n, SF_LIMIT_INGEST_QUEUE); /* the queue of the threads is full */
+    sf_large_turn_pass(b);
+    assert_ptr_equal(gone->ex->next, refused->ex);
+    assert_true(refused->ex->is_finished);
+    assert_int_equal(refused->response->status, 429);
+    assert_int_equal(sf_large_turn_take(c), SF_LARGE_TURN_MINE); /* nobody holds it */
+    assert_int_equal(sf_large_turn_parked(s), 0);
+    sf_large_turn_pass(c);
+    free_call(a);
+    free_call(gone);
+    free_call(b);
+    free_call(refused);
+    free_call(c);
+    free_loop(loop);
     free_service(s);
 }
 
