@@ -6,9 +6,9 @@
 #include "base/list.h"
 #include "block/span/writer.h"
 
-/* A block has at most this many operations (a sender may put ids into span names); further ones are
- * counted under one name per service. */
-enum { MAX_OPS = 4096 };
+/* A block has at most `options.max_ops` operations (a sender may put ids into span names), whose
+ * names have 256 bytes on average; further ones are counted under one name per service. */
+enum { OP_NAME_LEN = 256 };
 #define OTHER SF_STR("(other operations)")
 
 /* ---- values ---- */
@@ -98,6 +98,12 @@ static uint32_t granule_count_bucket_of(uint64_t duration_ns)
     return i;
 }
 
+static bool has_room(const struct sf_span_block_writer *w, sf_str name)
+{
+    return w->n_ops < w->options.max_ops &&
+           w->op_names_len + name.len <= (size_t)w->options.max_ops * OP_NAME_LEN;
+}
+
 static bool find_operation(struct sf_span_block_writer *w, uint32_t tenant, uint32_t service,
                            sf_str name, uint32_t *out)
 {
@@ -107,7 +113,7 @@ static bool find_operation(struct sf_span_block_writer *w, uint32_t tenant, uint
         if (sf_dict_find(&w->strings, name, &id[2]) &&
             sf_dict_find(&w->op_ids, (sf_str){(const char *)id, sizeof(id)}, out))
             return true;
-        if (w->n_ops < MAX_OPS || sf_str_eq(name, OTHER))
+        if (has_room(w, name) || sf_str_eq(name, OTHER))
             break;
         name = OTHER;
     }
@@ -118,6 +124,7 @@ static bool find_operation(struct sf_span_block_writer *w, uint32_t tenant, uint
     if (!sf_dict_add(&w->op_ids, (sf_str){(const char *)id, sizeof(id)}, &code))
         return false;
     SF_ASSERT(code == w->n_ops);
+    w->op_names_len += name.len;
     w->ops[w->n_ops++] = (struct sf_operation_stage){
         .tenant = tenant, .service = service, .name = id[2]};
     *out = code;

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/heap.h"
+#include "base/num.h"
 #include "block/format/encoding.h"
 #include "block/span/reader.h"
 
@@ -484,6 +485,13 @@ size_t sf_span_block_reader_memory(const struct sf_span_block_reader *r)
     for (unsigned set = 0; set < SF_BLOCK_TABLE_SETS; set++)
         sum += sf_arena_used(&r->tables[set]);
     return sum;
+}
+
+uint64_t sf_span_block_reader_texts_len(const struct sf_span_block_reader *r)
+{
+    return sf_add_sat_u64(
+        r->sections[SF_SECTION_STR].raw_len,
+        sf_add_sat_u64(r->sections[SF_SECTION_RES].raw_len, r->sections[SF_SECTION_SCOPE].raw_len));
 }
 
 uint32_t sf_span_block_reader_granules(const struct sf_span_block_reader *r)

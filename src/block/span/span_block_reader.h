@@ -45,6 +45,8 @@ const struct sf_span_block_info *sf_span_block_reader_info(const struct sf_span_
 uint64_t sf_span_block_reader_len(const struct sf_span_block_reader *r); /* bytes of the block */
 size_t sf_span_block_reader_memory(
     const struct sf_span_block_reader *r); /* bytes of memory that the open reader uses */
+/* Bytes of its tables of texts, resources and scopes when they are decoded, about. */
+uint64_t sf_span_block_reader_texts_len(const struct sf_span_block_reader *r);
 /* Needs ROWS, like all functions below unless stated otherwise. */
 uint32_t sf_span_block_reader_granules(const struct sf_span_block_reader *r);
 const struct sf_granule_info *sf_span_block_reader_granule(const struct sf_span_block_reader *r,

@@ -91,6 +91,8 @@ enum sf_err sf_span_block_writer_new(const struct sf_span_block_options *options
     w->options = *options;
     if (!options->granule_len || options->granule_len > SF_GRANULE_MAX_LEN)
         w->options.granule_len = SF_GRANULE_MAX_LEN;
+    if (!options->max_ops || options->max_ops > SF_BLOCK_MAX_OPS)
+        w->options.max_ops = SF_BLOCK_MAX_OPS;
     w->info = options->info;
     w->info.n_rows = w->info.n_traces = 0;
     w->info.ts_min_ns = INT64_MAX;

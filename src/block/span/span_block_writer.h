@@ -14,12 +14,15 @@ struct sf_block_codes; /* granule_carry.h */
 struct sf_span_block_reader;
 struct sf_span_block_writer;
 
+enum { SF_BLOCK_MAX_OPS = 4096 }; /* operations of a block that are counted by name */
+
 struct sf_span_block_options {
     struct sf_span_block_info info; /* rows, traces and times are counted by the writer */
     bool is_compressed;             /* with zstd 1; false for a part in memory */
     /* Borrowed; written as granules fill; NULL: the block is made in memory. */
     const struct sf_file *file;
     size_t granule_len;         /* estimated size of a decoded granule; 0: the default */
+    uint32_t max_ops;           /* at most SF_BLOCK_MAX_OPS, as with 0 */
     const uint64_t *dup_hashes; /* section DUP; borrowed until finish */
     size_t n_dup_hashes;
     const uint64_t *source_ids; /* section SRC: blocks this one replaces; borrowed until finish */

@@ -86,7 +86,7 @@ struct sf_granule_stage {
 };
 
 struct sf_span_block_writer {
-    struct sf_span_block_options options; /* with a granule_len */
+    struct sf_span_block_options options; /* with a granule_len and max_ops */
     struct sf_span_block_info info;
     enum sf_err err; /* the first error is kept: the block cannot be finished */
     struct sf_chunk_packer *packer;
@@ -108,6 +108,7 @@ struct sf_span_block_writer {
     uint64_t shape_stamp;
     struct sf_operation_stage *ops;
     uint32_t n_ops, op_cap;
+    size_t op_names_len; /* bytes of their names */
     struct sf_entry_stage *entries;
     uint32_t n_entries, entry_cap;
     struct sf_dict op_ids;

@@ -15,6 +15,7 @@
 #include "base/time_unit.h"
 #include "block/profile/profile_block_reader.h"
 #include "block/span/span_block_reader.h"
+#include "block/span/span_block_writer.h"
 #include "os/clock.h"
 #include "os/random.h"
 #include "store/local/files/directory.h"
@@ -132,6 +133,16 @@ void sf_local_tmp_path(uint8_t kind, uint64_t id, char out[64])
 
 /* ---- open ---- */
 
+/* An operation takes about 1 KiB while a block is written: 4 MiB of the 24 that merges have with a
+ * budget of 256 MiB, and the same share with less. */
+enum { MIN_OPS = 256 };
+
+static uint32_t most_ops(const struct sf_budget *b)
+{
+    size_t n = b->cap[SF_LINE_MERGE] / 6 / 1024;
+    return n < MIN_OPS ? MIN_OPS : n > SF_BLOCK_MAX_OPS ? SF_BLOCK_MAX_OPS : (uint32_t)n;
+}
+
 static void fill_tuning(struct sf_local *l)
 {
     struct sf_local_tuning *t = &l->tune;
@@ -157,6 +168,7 @@ static void fill_tuning(struct sf_local *l)
     DEFAULT(carry_rows, SF_LIMIT_GRANULE_ROWS / 2);
     DEFAULT(granule_len, l->budget.cap[SF_LINE_MERGE] < 24u << 20 ? l->budget.cap[SF_LINE_MERGE] / 4
                                                                   : 16u << 20);
+    DEFAULT(max_ops, most_ops(&l->budget));
     DEFAULT(orphan_age_ns, SF_NS_PER_DAY);
     DEFAULT(wall_ns, sf_clock_wall_ns);
     DEFAULT(mono_ns, sf_clock_mono_ns);
@@ -642,6 +654,12 @@ bool sf_local_is_pinned(struct sf_store *s, const struct sf_pin *pin)
 const uint8_t *sf_local_uuid(const struct sf_store *s)
 {
     return ((const struct sf_local *)s)->uuid;
+}
+
+size_t sf_local_memory_len(const struct sf_store *s)
+{
+    size_t len = ((const struct sf_local *)s)->config.memory_len;
+    return len ? len : SF_LIMIT_MEMORY_LEN;
 }
 
 bool sf_local_tenant_name(struct sf_store *s, uint32_t tenant, sf_str *out)

@@ -23,6 +23,7 @@ void sf_local_wrap(struct sf_store *s, const struct sf_store_ops *ops, void *wra
 void *sf_local_wrapper(struct sf_store *s); /* NULL: there is none */
 struct sf_wal *sf_local_log(struct sf_store *s);
 const uint8_t *sf_local_uuid(const struct sf_store *s); /* 16 bytes */
+size_t sf_local_memory_len(const struct sf_store *s);   /* the whole memory budget */
 /* Borrowed until close. False: the number is not assigned. */
 bool sf_local_tenant_name(struct sf_store *s, uint32_t tenant, sf_str *out);
 /* True: the store has a pin with the same trace, end, creation time and note. */

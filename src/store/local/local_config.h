@@ -37,6 +37,7 @@ struct sf_local_tuning {
     uint64_t block_rows;     /* 4M spans per block */
     uint32_t merge_rows;     /* rows held at once while merging; from the merge line */
     size_t granule_len;      /* 16 MB; a quarter of the merge line if that is less than 24 MB */
+    uint32_t max_ops;        /* operations of a block; 4096, fewer with less memory than 256 MiB */
     uint32_t carry_rows;   /* 8192: merges copy granules with at least as many rows without decoding
                               them */
     int64_t orphan_age_ns; /* 24 h */

@@ -450,3 +450,69 @@ TEST(span_block_search, counts_keys_and_operations)
     sf_span_block_reader_close(r);
     sf_arena_done(&a);
 }
+
+/* A block whose `n` spans have names of their own of `name_len` bytes; at most `max_ops` of them
+ * are counted by name. */
+static struct sf_span_block_reader *write_names(uint32_t n, uint32_t name_len, uint32_t max_ops)
+{
+    struct sf_span_block_options o = {.max_ops = max_ops, .info = {.tenant = 1, .level = 1}};
+    struct sf_resource res = {.service = SF_STR("shop")};
+    struct sf_scope scope = {0};
+    struct sf_span_block_writer *w;
+    struct sf_span_block_reader *r;
+    struct sf_buf memory = {0};
+    char name[8192];
+    struct sf_why why;
+    uint32_t code;
+    uint64_t len;
+
+    assert_ok(sf_span_block_writer_new(&o, &w, &why));
+    assert_ok(sf_span_block_writer_resource(w, 1, &res, &code, &why));
+    assert_ok(sf_span_block_writer_scope(w, 1, &scope, &code, &why));
+    memset(name, 'n', sizeof(name));
+    for (uint32_t i = 0; i < n; i++) {
+        struct sf_span s = {.span_id = i + 1, .start_ns = i, .end_ns = i + 1};
+        int64_t index = i;
+        snprintf(name, sizeof(name), "%08u", i);
+        name[8] = 'n';
+        s.name = (sf_str){name, name_len};
+        sf_store_u32le(s.trace_id.b, i);
+        assert_ok(sf_span_block_writer_trace(w, 1, &s, &index, 1, &why));
+    }
+    assert_ok(sf_span_block_writer_finish(w, &len, NULL, &memory, &why));
+    sf_span_block_writer_free(w);
+    assert_ok(sf_span_block_reader_open_memory(&memory, SF_TABLES_ALL, &r, &why));
+    return r;
+}
+
+/* Memory of a merge and of an open block: neither many names nor long ones take more. */
+TEST(span_block_search, counts_operations_beyond_the_limit_together)
+{
+    static const struct {
+        uint32_t n, name_len, max_ops, n_counted;
+    } CASES[] = {
+        {100, 20, 100, 100},
+        {100, 20, 10, 10},
+        {100, 5120, 100, 5},
+        {100, 256, 100, 100},
+        {100, 257, 100, 99},
+        {5000, 10, 0, SF_BLOCK_MAX_OPS},
+        {4200, 10, 1u << 31, SF_BLOCK_MAX_OPS},
+    };
+    for (size_t k = 0; k < sizeof(CASES) / sizeof(CASES[0]); k++) {
+        struct sf_span_block_reader *r = write_names(CASES[k].n, CASES[k].name_len,
+                                                     CASES[k].max_ops);
+        uint32_t n, n_other = CASES[k].n - CASES[k].n_counted;
+        const struct sf_block_operation *ops = sf_span_block_reader_operations(r, &n);
+        uint64_t n_spans = 0;
+        assert_int_equal(n, CASES[k].n_counted + (n_other > 0));
+        for (uint32_t i = 0; i < n; i++)
+            n_spans += ops[i].all.n_spans;
+        assert_int_equal(n_spans, CASES[k].n);
+        if (n_other) {
+            assert_str(ops[n - 1].name, "(other operations)");
+            assert_int_equal(ops[n - 1].all.n_spans, n_other);
+        }
+        sf_span_block_reader_close(r);
+    }
+}

@@ -333,6 +333,48 @@ TEST(compact, takes_as_many_blocks_as_the_line_has_room_for_their_traces)
     store_rig_done(&r);
 }
 
+/* Spans of resources that no other span has: their texts are in the tables of each block. */
+static void put_texts(struct store_rig *r, uint32_t first, uint32_t n)
+{
+    struct sf_scope scope = {0};
+    struct sf_resource *res = sf_arena_new_n(&r->arena, n, sizeof(*res));
+    struct sf_span *spans = sf_arena_new_n(&r->arena, n, sizeof(*spans));
+    struct sf_span_batch b = {res, &scope, spans, n, 1, n};
+    for (uint32_t i = 0; i < n; i++) {
+        sf_str name;
+        sf_arena_print(&r->arena, &name, "service %0500u", first + i);
+        res[i] = (struct sf_resource){.service = name};
+        spans[i] = (struct sf_span){.span_id = first + i + 1,
+                                    .resource = i,
+                                    .start_ns = START_NS + i,
+                                    .end_ns = START_NS + i + 1};
+        memcpy(spans[i].trace_id.b, &spans[i].span_id, 8);
+    }
+    assert_ok(store_put(r, 0, 1, &b, 0));
+}
+
+TEST(compact, takes_as_many_blocks_as_the_line_has_room_for_their_texts)
+{
+    enum { N_BLOCKS = 6, N_ROWS = 150 };
+    struct store_rig r;
+    struct sf_local_stats s;
+    store_rig_init(&r);
+    r.config.memory_len = 8 << 20; /* 192 KB for texts: two blocks' */
+    r.config.tuning.compact_blocks = N_BLOCKS;
+    assert_ok(store_rig_open(&r));
+    for (uint32_t i = 0; i < N_BLOCKS; i++) {
+        put_texts(&r, i * N_ROWS, N_ROWS);
+        assert_ok(r.store->ops->flush(r.store, &r.why));
+    }
+    assert_int_equal(stats_of(&r).n_blocks[0], N_BLOCKS);
+    assert_ok(sf_compact_all(store_rig_local(&r), &r.why)); /* and comes to an end */
+    s = stats_of(&r);
+    assert_int_equal(s.n_blocks[0], 0);
+    assert_int_equal(s.n_blocks[1], N_BLOCKS / 2);
+    assert_int_equal(s.block_rows[1], N_BLOCKS * N_ROWS);
+    store_rig_done(&r);
+}
+
 /* Alone, since it cannot be merged with another; and what is erased leaves it all the same. */
 TEST(compact, rewrites_a_block_that_is_larger_than_the_line)
 {

@@ -47,6 +47,7 @@ enum sf_err sf_block_file_write(struct sf_local *l, struct sf_block_file *f, str
     struct sf_span_block_options options = {
         .is_compressed = true,
         .granule_len = l->tune.granule_len,
+        .max_ops = l->tune.max_ops,
         .dup_hashes = f->dup_hashes,
         .n_dup_hashes = f->n_dup_hashes,
         .source_ids = f->source_ids,

@@ -686,17 +686,22 @@ enum sf_err sf_merge_run(struct sf_local *l, const struct sf_merge *merge,
     return err;
 }
 
+/* Texts of the tables of all inputs are in memory twice, as read and as written, and the second
+ * time in a dictionary that grows by doubling. */
+enum { TEXT_COPIES = 4 };
+
 size_t sf_merge_take(struct sf_local *l, struct sf_run *const *inputs, size_t n)
 {
     size_t max = l->budget.cap[SF_LINE_MERGE] / 2 / sizeof(struct sf_merge_piece), taken = 0;
-    uint64_t n_pieces = 0;
+    uint64_t max_texts = l->budget.cap[SF_LINE_MERGE] / TEXT_COPIES, texts = 0, n_pieces = 0;
     while (taken < n) {
         const struct sf_span_block_reader *reader;
         if (sf_run_enter(inputs[taken], SF_TABLES_NONE, &reader, NULL))
             break; /* the merge will report the error */
         n_pieces += sf_span_block_reader_info(reader)->n_traces;
+        texts += sf_span_block_reader_texts_len(reader);
         sf_run_leave(inputs[taken]);
-        if (taken && n_pieces > max)
+        if (taken && (n_pieces > max || texts > max_texts))
             break;
         taken++;
     }

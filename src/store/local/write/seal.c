@@ -12,7 +12,8 @@ enum sf_err sf_seal_rows(struct sf_local *l, const struct sf_rowset *rows, uint6
                          struct sf_run **out, struct sf_why *why)
 {
     struct sf_span_block_options options = {.info = {.created_ns = sf_local_wall_ns(l)},
-                                            .granule_len = l->tune.granule_len};
+                                            .granule_len = l->tune.granule_len,
+                                            .max_ops = l->tune.max_ops};
     struct sf_span_block_writer *w = NULL;
     struct sf_buf bytes = {0};
     struct sf_arena scratch = {0};
