@@ -58,6 +58,7 @@ struct sf_remote {
     struct sf_attr_columns attributes;
     struct sf_shard_absence absence;
     struct sf_shard_lines *lines; /* of readers */
+    size_t answer_len;            /* maximum of an answer of a shard */
     atomic_uint_fast64_t n_rounds;
 };
 
@@ -86,6 +87,7 @@ static enum sf_err open_shard_for(const struct sf_remote *r, uint32_t i, int64_t
                                                    .ca_file = r->config.ca_file,
                                                    .connect_ns = CONNECT_NS,
                                                    .whole_ns = whole_ns,
+                                                   .answer_len = r->answer_len,
                                                    .cancel = q->cancel},
                          out, why);
 }
@@ -781,8 +783,10 @@ enum sf_err sf_remote_open(const struct sf_local_config *local,
         followed.followed_lsn = state.shipped_lsn;
         err = sf_local_open_store(&followed, &store, why);
     }
-    if (!err)
+    if (!err) {
+        r->answer_len = sf_local_memory_len(store) / SF_SHARD_ANSWER_PARTS;
         err = remote_start(r, local, &state, store, why);
+    }
     if (err) {
         if (r)
             sf_shipper_stop(r->shipper);

@@ -27,6 +27,7 @@ struct sf_shard {
     char *address, *database, *user_header, *key_header, *ca_file; /* the last three may be NULL */
     struct sf_fetch_line *line;
     int64_t connect_ns, whole_ns;
+    size_t answer_len; /* 0: no limit */
     const atomic_bool *cancel;
     uint64_t next_query, own; /* parts of query ids */
 };
@@ -58,6 +59,7 @@ enum sf_err sf_shard_open(const struct sf_shard_config *config, struct sf_shard 
     s->line = sf_fetch_line_new();
     s->connect_ns = config->connect_ns;
     s->whole_ns = config->whole_ns;
+    s->answer_len = config->answer_len;
     s->cancel = config->cancel;
     sf_random_fill(&s->own, sizeof(s->own));
     if (!s->address || !s->database || !s->line || (config->user && !s->user_header) ||
@@ -96,6 +98,11 @@ const char *sf_shard_address(const struct sf_shard *s)
 
 /* ---- one request ---- */
 
+struct taking { /* an answer that is being received */
+    const struct sf_shard *shard;
+    struct sf_buf *out; /* NULL: it is discarded */
+};
+
 struct request {
     const char *type, *encoding; /* of the body; encoding NULL: plain */
     sf_bytes body;
@@ -108,9 +115,15 @@ struct request {
 
 static enum sf_err shard_keep(void *arg, const void *p, size_t len, struct sf_why *why)
 {
-    struct sf_buf *out = arg;
+    const struct taking *t = arg;
+    struct sf_buf *out = t->out;
+    size_t max = t->shard->answer_len;
     if (!out)
         return SF_OK;
+    if (max && (out->len > max || len > max - out->len))
+        return sf_fail(why, SF_ERR_LIMIT,
+                       "an answer of more than %zu bytes, a quarter of the setting \"memory\"",
+                       max);
     sf_buf_add(out, p, len);
     if (out->err)
         return sf_fail(why, out->err, "an answer of more than %zu bytes", out->max);
@@ -168,6 +181,7 @@ static enum sf_err send_request(struct sf_shard *s, const char *url, struct requ
     struct sf_why own = {0};
     char encoding[40];
     const char *headers[MAX_HEADERS];
+    struct taking taking = {s, r->answer};
     size_t n = shard_put_headers(s, headers);
     enum sf_err err;
     if (r->encoding) {
@@ -186,7 +200,7 @@ static enum sf_err send_request(struct sf_shard *s, const char *url, struct requ
                                           .connect_ns = s->connect_ns,
                                           .whole_ns = r->whole_ns ? r->whole_ns : s->whole_ns,
                                           .take = shard_keep,
-                                          .arg = r->answer,
+                                          .arg = &taking,
                                           .cancel = r->cancel ? r->cancel : s->cancel},
                        &own);
     if (!err)
@@ -348,8 +362,9 @@ struct under_way { /* one of the queries of a round */
 
 static enum sf_err keep_answer(void *arg, const void *p, size_t len, struct sf_why *why)
 {
-    struct under_way *u = arg;
-    return shard_keep(u->query->out, p, len, why);
+    const struct under_way *u = arg;
+    struct taking taking = {u->query->shard, u->query->out};
+    return shard_keep(&taking, p, len, why);
 }
 
 static void end_query(void *arg, enum sf_err err, const struct sf_why *why)

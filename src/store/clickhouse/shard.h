@@ -15,13 +15,17 @@
 
 struct sf_shard;
 
+/* The part of a server's memory that one answer may take: 1 / SF_SHARD_ANSWER_PARTS. */
+enum { SF_SHARD_ANSWER_PARTS = 4 };
+
 struct sf_shard_config {
     const char *address; /* "http://host:8123" */
     const char *database;
     const char *user, *password;  /* NULL: none */
     const char *ca_file;          /* NULL: the certificates of the system */
     int64_t connect_ns, whole_ns; /* of one request */
-    const atomic_bool *cancel;    /* when it becomes true, requests end at once; may be NULL */
+    size_t answer_len;         /* maximum of an answer, besides that of its buffer; 0: no other */
+    const atomic_bool *cancel; /* when it becomes true, requests end at once; may be NULL */
 };
 
 /* Copies the configuration. NOMEM. */
@@ -39,7 +43,8 @@ enum sf_shard_fault {
 /* Runs a statement and discards the answer. IO, DEADLINE, CANCELLED; the message begins with the
  * address. */
 enum sf_err sf_shard_run(struct sf_shard *s, sf_str sql, struct sf_why *why);
-/* Returns rows in RowBinary (`sql` ends with FORMAT RowBinary); LIMIT above `out->max` bytes. When
+/* Returns rows in RowBinary (`sql` ends with FORMAT RowBinary); LIMIT above `out->max` or the
+ * shard's `answer_len` bytes. When
  * `deadline_ns` (monotonic; 0: none) passes or the cancel flag is set, the query is also killed on
  * the server. */
 enum sf_err sf_shard_ask(struct sf_shard *s, sf_str sql, int64_t deadline_ns, struct sf_buf *out,
