@@ -104,11 +104,15 @@ static bool account_take_turn(struct sf_account *a)
 
 static void account_take_spare(struct sf_account *a, size_t held)
 {
-    a->is_over = held > a->large_cap && held > a->most_cap;
-    while (!a->is_over && !a->is_put_off && held > a->large_cap) {
-        a->is_put_off = !a->take_spare || !a->take_spare(a->arg);
-        a->large_cap += a->is_put_off ? 0 : SF_ACCOUNT_SPARE_LEN;
-    }
+    size_t more = held > a->large_cap ? held - a->large_cap : 0;
+    a->is_over = more && held > a->most_cap;
+    if (!more || a->is_over)
+        return;
+    /* All at once: asked piece by piece, the same unused memory would be granted for each piece of
+     * a large allocation, because none is resident yet. */
+    more = (more + SF_ACCOUNT_SPARE_LEN - 1) / SF_ACCOUNT_SPARE_LEN * SF_ACCOUNT_SPARE_LEN;
+    a->is_put_off = !a->take_spare || !a->take_spare(a->arg, more);
+    a->large_cap += a->is_put_off ? 0 : more;
 }
 
 static bool account_may_hold(struct sf_account *a, size_t held)

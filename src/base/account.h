@@ -30,10 +30,10 @@ struct sf_account {
     size_t large_cap; /* of the query with the turn; grows when memory is unused, up to most_cap */
     size_t most_cap;
     size_t own_cap; /* of this query, with or without the turn; 0: no further limit */
-    /* take_turn tries to get the turn; take_spare raises `large_cap` by SF_ACCOUNT_SPARE_LEN.
-     * Both may be NULL: not possible. They must neither wait nor allocate. */
+    /* take_turn tries to get the turn; take_spare raises `large_cap` by `len`, a multiple of
+     * SF_ACCOUNT_SPARE_LEN. Both may be NULL: not possible. They must neither wait nor allocate. */
     bool (*take_turn)(void *arg);
-    bool (*take_spare)(void *arg);
+    bool (*take_spare)(void *arg, size_t len);
     /* Whether the time is over or the client has disconnected. NULL: never. */
     bool (*is_ended)(void *arg);
     void *arg;

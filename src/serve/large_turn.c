@@ -143,13 +143,13 @@ static bool claim_turn(void *arg)
 
 /* Whether the process has memory for more, besides half of what requests without the turn may
  * still take: they rarely take all of it at once. */
-static bool has_spare(void *arg)
+static bool has_spare(void *arg, size_t len)
 {
     const struct sf_call *call = arg;
     const struct sf_large_turns *t = &call->service->large;
     size_t used = atomic_load_explicit(&t->pool.used, memory_order_relaxed);
     size_t kept = used < t->pool.cap ? (t->pool.cap - used) / 2 : 0;
-    return sf_memory_resident_len() + SF_ACCOUNT_SPARE_LEN + kept + MERGE_LEN < t->memory_len;
+    return sf_memory_resident_len() + len + kept + MERGE_LEN < t->memory_len;
 }
 
 static void large_turn_close(struct sf_worker *worker)

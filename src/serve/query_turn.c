@@ -37,10 +37,10 @@ static bool query_turn_take_turn(void *arg)
 }
 
 /* Allows memory that is unused at the moment: an idle store leaves much of it. */
-static bool query_turn_take_spare(void *arg)
+static bool query_turn_take_spare(void *arg, size_t len)
 {
     const struct sf_worker *worker = arg;
-    return sf_memory_resident_len() + SF_ACCOUNT_SPARE_LEN < worker->memory_len;
+    return sf_memory_resident_len() + len < worker->memory_len;
 }
 
 static bool is_ended(void *arg)
@@ -111,8 +111,8 @@ static struct sf_account new_account(struct sf_service *s, struct sf_worker *wor
                                .held = sf_arena_touched(&worker->arena)};
 }
 
-/* True: the answer is filled. */
-static bool query_turn_attempt(struct sf_call *call, struct sf_worker *worker)
+/* True: the answer is filled. A change is not interrupted by its time limit. */
+static bool query_turn_attempt(struct sf_call *call, struct sf_worker *worker, bool is_change)
 {
     struct sf_service *s = call->service;
     struct sf_account *a = &worker->account;
@@ -128,6 +128,8 @@ static bool query_turn_attempt(struct sf_call *call, struct sf_worker *worker)
     a->take_turn = query_turn_take_turn;
     a->take_spare = query_turn_take_spare;
     a->is_large = worker->is_large;
+    if (is_change)
+        a->is_ended = NULL;
     sf_account_open(a);
     is_filled = call->route->handle(call, worker);
     sf_account_close();
@@ -195,7 +197,7 @@ static bool run_read(struct sf_call *call, struct sf_worker *worker)
     int64_t deadline_ns = sf_clock_mono_ns() + call->service->query_ns;
     struct sf_why why;
     enum sf_err err;
-    if (!query_turn_attempt(call, worker))
+    if (!query_turn_attempt(call, worker, false))
         return false;
     if (worker->account.is_put_off && !worker->account.is_late) {
         if (worker->is_large || sf_exchange_has_streamed(call->ex))
@@ -205,7 +207,7 @@ static bool run_read(struct sf_call *call, struct sf_worker *worker)
         err = wait_for_turn(call, worker, deadline_ns, &why);
         if (err)
             return sf_call_fail(call, err, &why);
-        if (!query_turn_attempt(call, worker))
+        if (!query_turn_attempt(call, worker, false))
             return false;
     }
     return worker->account.is_late      ? fail_late(call, &before)
@@ -215,16 +217,23 @@ static bool run_read(struct sf_call *call, struct sf_worker *worker)
 }
 
 /* A handler that changes data cannot be run twice: with a large body, it takes the turn before it
- * begins. */
+ * begins; otherwise while it runs, if the turn is free. */
 static bool run_change(struct sf_call *call, struct sf_worker *worker)
 {
+    struct sf_response *r = call->response;
+    struct answer before = {r->n_headers, r->text.len, r->body.max};
     struct sf_why why;
     bool is_large = sf_exchange_body(call->ex)->len > SF_LIMIT_BODY_MEMORY_LEN;
     enum sf_err err = is_large ? wait_for_turn(call, worker,
                                                sf_clock_mono_ns() + call->service->query_ns, &why)
                                : SF_OK;
-    sf_arena_reset(&worker->arena);
-    return err ? sf_call_fail(call, err, &why) : call->route->handle(call, worker);
+    if (err)
+        return sf_call_fail(call, err, &why);
+    if (!query_turn_attempt(call, worker, true))
+        return false;
+    return worker->account.is_over      ? fail_over(call, worker, &before)
+           : worker->account.is_put_off ? fail_busy(call, &before)
+                                        : true;
 }
 
 void sf_query_turn_run(struct sf_call *call, struct sf_worker *worker)

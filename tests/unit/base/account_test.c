@@ -110,11 +110,36 @@ TEST(account, lets_one_query_hold_much_and_puts_the_next_off)
 
 static size_t spare_len;
 
-static bool take_spare(__attribute__((unused)) void *arg)
+static bool take_spare(__attribute__((unused)) void *arg, size_t len)
 {
-    bool has = spare_len >= SF_ACCOUNT_SPARE_LEN;
-    spare_len -= has ? SF_ACCOUNT_SPARE_LEN : 0;
+    bool has = spare_len >= len;
+    assert_true(len > 0 && len % SF_ACCOUNT_SPARE_LEN == 0);
+    spare_len -= has ? len : 0;
     return has;
+}
+
+/* As the server does: what was granted and is not resident yet is not seen. */
+static bool is_spare(__attribute__((unused)) void *arg, size_t len)
+{
+    return len <= spare_len;
+}
+
+TEST(account, grants_no_spare_memory_twice_to_one_allocation)
+{
+    struct sf_account a = new_account();
+    void *p;
+    set_up(true);
+    a.take_spare = is_spare;
+    a.most_cap = 100 * MIB;
+    spare_len = 8 * MIB;
+    sf_account_open(&a);
+    assert_null(sf_heap_new(40 * MIB + 9 * MIB)); /* 40 are its own */
+    assert_true(a.is_put_off && !a.is_over);
+    a.is_put_off = false;
+    p = sf_heap_new(40 * MIB + 7 * MIB);
+    assert_non_null(p);
+    sf_heap_free(p);
+    sf_account_close();
 }
 
 TEST(account, lets_the_large_query_take_what_is_spare)
