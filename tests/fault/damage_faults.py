@@ -239,7 +239,7 @@ def server_on(house, case, erased):
         faults.append(f"{len(missing)} spans are gone with a header that wal.tail knows")
     if missing and not (told or said):
         faults.append(f"{len(missing)} spans are missing and nobody says so; /ready: {text}")
-    if not house.send():
+    if house.until(house.send, 60) is None:  # a refusal with 429 or 503 is to be repeated
         faults.append(f"does not accept spans any more: {text}")
     house.acked.pop()
     return faults, bool(missing)

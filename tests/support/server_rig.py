@@ -143,9 +143,10 @@ class Server:
     def is_alive(self):
         return self.process is not None and self.process.poll() is None
 
-    def ready(self):
-        """(status, text); (0, why) when nobody answers."""
-        client = Client(self.port, timeout=5)
+    def ready(self, timeout=60):
+        """(status, text); (0, why) when nobody answers. A query is not answered sooner because it waits less: on a busy machine
+        five seconds were sometimes too few, and (0, "timed out") is no answer about the server."""
+        client = Client(self.port, timeout=timeout)
         try:
             status, _, body = client.call("GET", "/ready")
             return status, body.decode("utf-8", "replace").strip()
