@@ -19,12 +19,21 @@ void sf_unread_add(struct sf_unread *m, uint64_t part, const char *what)
     m->parts[m->n++] = part;
 }
 
+void sf_unread_add_away(struct sf_unread *m, uint64_t part, const char *what)
+{
+    sf_unread_add(m, part, what);
+    if (m)
+        m->is_away = true;
+}
+
 void sf_unread_join(struct sf_unread *m, const struct sf_unread *other)
 {
     for (uint32_t i = 0; i < other->n; i++)
         sf_unread_add(m, other->parts[i], i == 0 ? other->first : "others");
-    if (m && other->has_more)
-        m->has_more = true;
+    if (m) {
+        m->has_more = m->has_more || other->has_more;
+        m->is_away = m->is_away || other->is_away;
+    }
 }
 
 void sf_unread_say(const struct sf_unread *m, char *out, size_t cap)

@@ -75,8 +75,20 @@ enum sf_err sf_call_body(struct sf_call *call, size_t max_len, const char *what,
     return SF_OK;
 }
 
+enum sf_err sf_call_unknown(const struct sf_call *call, enum sf_err err, struct sf_why *why)
+{
+    struct sf_why known = *why;
+    char said[200];
+    if (err != SF_ERR_NOT_FOUND || !call->unread.is_away)
+        return err;
+    sf_unread_say(&call->unread, said, sizeof(said));
+    return sf_fail(why, SF_ERR_IO, "not known: %.100s, but %.120s",
+                   known.text[0] ? known.text : sf_err_name(err), said);
+}
+
 bool sf_call_fail(struct sf_call *call, enum sf_err err, const struct sf_why *why)
 {
+    struct sf_why unknown = why ? *why : (struct sf_why){0};
     if (sf_account_has_refused()) /* this answer is discarded: see query_turn.c */
         return true;
     if (err != SF_ERR_NOT_FOUND && err != SF_ERR_CANCELLED)
@@ -90,7 +102,8 @@ bool sf_call_fail(struct sf_call *call, enum sf_err err, const struct sf_why *wh
         sf_status_answer(call->response, call->form, outcome, why ? why->text : "unsupported");
         return true;
     }
-    sf_status_fail(call->response, call->form, err, why);
+    err = sf_call_unknown(call, err, &unknown);
+    sf_status_fail(call->response, call->form, err, &unknown);
     return true;
 }
 

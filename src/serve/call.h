@@ -80,6 +80,10 @@ void sf_call_say_unread(const struct sf_call *call);
 /* Fills the answer with an error and counts why. Returns true, so that a handler may end with
  * `return sf_call_fail(...)`. */
 bool sf_call_fail(struct sf_call *call, enum sf_err err, const struct sf_why *why);
+/* What was not found may be on a shard that did not answer: then NOT_FOUND becomes IO, which is
+ * 503, and `why` (not NULL) says so. Other errors are returned unchanged. sf_call_fail() does the
+ * same. */
+enum sf_err sf_call_unknown(const struct sf_call *call, enum sf_err err, struct sf_why *why);
 bool sf_call_refuse(struct sf_call *call, enum sf_count reason, struct sf_outcome status,
                     const char *sentence);
 /* Sets 200 and the content type; the caller writes the body. */

@@ -321,9 +321,13 @@ static enum sf_err add_by_ids(struct sf_call *call, struct query *x,
         char id[33];
         bool is_there;
         err = add_trace_of(call, x, ask->ids[i], a, &is_there);
-        if (!err && !is_there)
-            sf_jaeger_answer_error(a, 404, SF_STR("trace not found"),
+        if (!err && !is_there) {
+            struct sf_why why;
+            enum sf_err absent = sf_fail(&why, SF_ERR_NOT_FOUND, "trace not found");
+            absent = sf_call_unknown(call, absent, &why);
+            sf_jaeger_answer_error(a, sf_status_of(absent).http, sf_str_from(why.text),
                                    sf_jaeger_trace_id(ask->ids[i], id));
+        }
     }
     return err;
 }
@@ -395,7 +399,7 @@ static bool one_trace(struct sf_call *call, struct sf_worker *worker, bool is_v3
         err = add_trace_of(call, &x, id, &a, &is_there);
     }
     if (!err && !is_there)
-        err = sf_fail(&x.why, SF_ERR_NOT_FOUND, "trace not found");
+        err = sf_call_unknown(call, sf_fail(&x.why, SF_ERR_NOT_FOUND, "trace not found"), &x.why);
     if (!err && is_v3)
         close_result(&a);
     sf_arena_done(&x.scratch);

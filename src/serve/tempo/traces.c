@@ -92,6 +92,8 @@ bool sf_traces_v1(struct sf_call *call, struct sf_worker *worker)
     if (err)
         return sf_call_fail(call, err, &why);
     if (f.trace.spans.n_spans == 0) { /* clients expect an empty body */
+        if (call->unread.is_away)
+            return sf_call_fail(call, SF_ERR_NOT_FOUND, &why);
         if (!f.q.is_exact)
             sf_response_header(call->response, "x-spanflame-partial", unread_note);
         call->response->status = 404;

@@ -266,7 +266,7 @@ bool sf_remote_source_goes_on(const struct sf_remote_source *r, uint32_t i, stru
         return false;
     snprintf(what, sizeof(what), "shard %" PRIu32 " of %" PRIu32 " did not answer", i + 1,
              r->n_shards);
-    sf_unread_add(q->unread, (UINT64_C(1) << 48) + i, what);
+    sf_unread_add_away(q->unread, (UINT64_C(1) << 48) + i, what);
     q->is_exact = false;
     return true;
 }
