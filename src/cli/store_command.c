@@ -6,6 +6,7 @@
 
 #include "base/time_unit.h"
 #include "cli/ask.h"
+#include "cli/store_move.h"
 #include "os/text_file.h"
 #include "store/clickhouse/remote_address.h"
 #include "store/clickhouse/schema.h"
@@ -17,7 +18,7 @@ enum { PASSWORD_LEN = 4096 };
 struct asked {
     struct sf_client client;
     const char *output, *database;
-    const char *url, *user, *password_file;
+    const char *url, *user, *password_file, *to;
     bool is_dry_run;
     int64_t since_ns;
 };
@@ -118,8 +119,12 @@ static int migrate(const struct asked *a)
     struct sf_buf password = {0}, out = {0};
     struct sf_why why = {0};
     enum sf_err err;
-    if (!a->url)
-        return sf_answer_usage("store", "migrate needs --url clickhouse://HOST:PORT/DATABASE");
+    if (a->to && !a->url && !a->is_dry_run)
+        return sf_store_move_run(&a->client, a->to, a->output);
+    if (!a->url || a->to)
+        return sf_answer_usage("store", "migrate needs either --to or --url, and "
+                                        "clickhouse://HOST:PORT/DATABASE; --dry-run goes with "
+                                        "--url");
     err = sf_remote_address_parse(sf_str_from(a->url), &address, &why);
     if (!err)
         err = store_command_read_password(a->password_file, &password, &why);
@@ -144,7 +149,10 @@ int sf_store_command_run(int argc, char **argv)
         {"since", SF_FLAG_DURATION, &a.since_ns, "TIME",
          "verify: only data received in this time (default 1d)"},
         {"database", SF_FLAG_STR, &a.database, "NAME", "schema: database name (default spanflame)"},
-        {"url", SF_FLAG_STR, &a.url, "URL", "migrate: store.remote.url"},
+        {"to", SF_FLAG_STR, &a.to, "URL",
+         "migrate: move the data that the server had before it began to ship; its "
+         "store.remote.url"},
+        {"url", SF_FLAG_STR, &a.url, "URL", "migrate: change the tables there; store.remote.url"},
         {"user", SF_FLAG_STR, &a.user, "NAME", "migrate: store.remote.user"},
         {"password-file", SF_FLAG_STR, &a.password_file, "FILE",
          "of migrate: store.remote.password_file"},
@@ -154,21 +162,25 @@ int sf_store_command_run(int argc, char **argv)
     };
     struct sf_args args = {
         .command = "store",
-        .usage = "[status] | verify [--since TIME] | schema [--database NAME] | migrate --url URL "
-                 "[--dry-run]",
-        .summary = "Show how much of a node's data has reached ClickHouse, verify it, print the "
-                   "schema, or migrate shards to it.",
+        .usage = "[status] | verify [--since TIME] | schema [--database NAME] | migrate --to URL | "
+                 "migrate --url URL [--dry-run]",
+        .summary = "Show how much of a node's data has reached ClickHouse, verify it, move older "
+                   "data there, print the schema, or migrate shards to it.",
         .details =
             "status shows the shards, the lag and the amount of pending data. verify counts the "
             "rows of "
             "every batch on every shard and compares them with what was sent; the exit code is 1 "
             "if rows are missing or duplicated. schema prints the statements that a node runs on "
-            "an empty shard; it needs no server. migrate reads the schema version of each shard "
+            "an empty shard; it needs no server. migrate --to moves the data that a server had "
+            "before store.remote.url was set, while it serves; the command shows the progress, and "
+            "the move continues in the server if the command is stopped or the server is "
+            "restarted. migrate --url reads the schema version of each shard "
             "and runs the missing steps, as a node does when it starts; with --dry-run it only "
             "prints them. See store.remote.url (docs/fleet.md).",
         .examples =
             "spanflame store status\n"
             "spanflame store verify --since 7d\n"
+            "spanflame store migrate --to clickhouse://ch1:8123,ch2:8123/spanflame\n"
             "spanflame store schema --database spanflame > schema.sql\n"
             "spanflame store migrate --dry-run --url clickhouse://ch1:8123,ch2:8123/spanflame",
         .flags = flags,

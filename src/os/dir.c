@@ -141,6 +141,16 @@ enum sf_err sf_dir_rename(struct sf_dir *d, const char *from, const char *to, st
     return renameat(d->fd, from, d->fd, to) == 0 ? SF_OK : dir_fail_errno(why, "rename", from);
 }
 
+enum sf_err sf_dir_link(struct sf_dir *d, const char *from, const char *to, struct sf_why *why)
+{
+    if (linkat(d->fd, from, d->fd, to, 0) == 0 || errno == EEXIST)
+        return SF_OK;
+    if (errno == EPERM || errno == EOPNOTSUPP || errno == EMLINK)
+        return sf_fail(why, SF_ERR_UNSUPPORTED, "%.120s: this file system does not make hard links",
+                       from);
+    return dir_fail_errno(why, "link", from);
+}
+
 enum sf_err sf_dir_replace(struct sf_dir *d, const char *name, sf_bytes bytes, struct sf_why *why)
 {
     struct sf_file file = SF_FILE_NONE;

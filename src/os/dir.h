@@ -30,6 +30,8 @@ enum sf_err sf_dir_sync(struct sf_dir *d, const char *name,
                         struct sf_why *why); /* makes its names durable; "." is the directory
                                               * itself */
 enum sf_err sf_dir_rename(struct sf_dir *d, const char *from, const char *to, struct sf_why *why);
+/* A second name of a file; an existing one is fine. UNSUPPORTED: the file system has no links. */
+enum sf_err sf_dir_link(struct sf_dir *d, const char *from, const char *to, struct sf_why *why);
 /* Atomically replaces file `name` by these bytes; on failure it is unchanged; durable when it
  * returns. Uses the temporary name NAME.new. */
 enum sf_err sf_dir_replace(struct sf_dir *d, const char *name, sf_bytes bytes, struct sf_why *why);

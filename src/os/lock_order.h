@@ -16,6 +16,7 @@
  * PROFILES) while it queues the record (WAL). Locks from RULE on are held for a few instructions
  * only. */
 #define SF_LOCK_RANKS(X)                                                                    \
+    X(STORE_MOVE, "store/clickhouse: one start of a move at a time")                        \
     X(STORE_MERGE, "store/local: one merge, retention or erasure pass at a time")           \
     X(STORE_FLUSH, "store/local: one flush at a time")                                      \
     X(STORE_ERASE, "store/local: one change of the tombstones at a time")                   \

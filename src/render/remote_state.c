@@ -29,6 +29,52 @@ static void write_shard(struct sf_json_writer *j, const struct sf_remote_shard *
     sf_json_write_object_end(j);
 }
 
+static void remote_state_write_move(struct sf_json_writer *j, const struct sf_move_counts *m)
+{
+    sf_json_write_object(j);
+    sf_json_write_key_str(j, SF_STR("state"),
+                          m->is_done     ? SF_STR("done")
+                          : m->has_begun ? SF_STR("running")
+                                         : SF_STR("none"));
+    sf_json_write_key_u64(j, SF_STR("pieces"), m->n_pieces);
+    sf_json_write_key_u64(j, SF_STR("moved"), m->n_moved);
+    sf_json_write_key_u64(j, SF_STR("retries"), m->n_retries);
+    sf_json_write_key_u64(j, SF_STR("skipped"), m->n_skipped);
+    sf_json_write_key(j, SF_STR("rows"));
+    sf_json_write_object(j);
+    for (size_t i = 0; i < SF_REMOTE_TABLES; i++)
+        sf_json_write_key_u64(j, sf_remote_table_name(i), m->n_rows[i]);
+    sf_json_write_object_end(j);
+    if (m->last_error[0])
+        sf_json_write_key_str(j, SF_STR("last_error"), sf_str_from(m->last_error));
+    sf_json_write_object_end(j);
+}
+
+void sf_remote_state_move_json(const struct sf_move_counts *m, struct sf_buf *out)
+{
+    struct sf_json_writer j = sf_json_writer_init(out);
+    remote_state_write_move(&j, m);
+}
+
+void sf_remote_state_move_text(const struct sf_move_counts *m, struct sf_buf *out)
+{
+    if (!m->has_begun) {
+        sf_buf_print(out, "no move was begun\n");
+        return;
+    }
+    sf_buf_print(out, "%s %" PRIu64 " of %" PRIu64 " pieces of older blocks",
+                 m->is_done ? "moved" : "moving", m->n_moved, m->n_pieces);
+    for (size_t i = 0; i < SF_REMOTE_TABLES; i++) {
+        if (m->n_rows[i])
+            sf_buf_print(out, ", %" PRIu64 " %s", m->n_rows[i], sf_remote_table_name(i).p);
+    }
+    if (m->n_skipped)
+        sf_buf_print(out, ", %" PRIu64 " could not be read", m->n_skipped);
+    if (m->last_error[0])
+        sf_buf_print(out, "; %s", m->last_error);
+    sf_buf_add_u8(out, '\n');
+}
+
 void sf_remote_state_json(const struct sf_remote_state *s, struct sf_buf *out)
 {
     struct sf_json_writer j = sf_json_writer_init(out);
@@ -52,6 +98,8 @@ void sf_remote_state_json(const struct sf_remote_state *s, struct sf_buf *out)
     sf_json_write_object_end(&j);
     if (c->last_error[0])
         sf_json_write_key_str(&j, SF_STR("last_error"), sf_str_from(c->last_error));
+    sf_json_write_key(&j, SF_STR("move"));
+    remote_state_write_move(&j, &s->move);
     sf_json_write_key(&j, SF_STR("shards"));
     sf_json_write_array(&j);
     for (uint32_t i = 0; i < s->n_shards; i++)
@@ -88,6 +136,10 @@ void sf_remote_state_text(const struct sf_remote_state *s, struct sf_buf *out)
     for (size_t i = 0; i < SF_REMOTE_TABLES; i++)
         sf_buf_print(out, " %" PRIu64 " %s%s", c->n_rows[i], sf_remote_table_name(i).p,
                      i + 1 < SF_REMOTE_TABLES ? "," : " (since start)\n");
+    if (s->move.has_begun) {
+        sf_buf_print(out, "history  ");
+        sf_remote_state_move_text(&s->move, out);
+    }
     if (c->n_lost || c->n_skipped)
         sf_buf_print(out, "missing  %" PRIu64 " records lost, %" PRIu64 " skipped\n", c->n_lost,
                      c->n_skipped);

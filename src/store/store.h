@@ -481,6 +481,10 @@ struct sf_store_ops {
      * rows. NULL likewise. */
     enum sf_err (*remote_check)(struct sf_store *s, int64_t since_ns, struct sf_query_ctx *q,
                                 struct sf_remote_check *out, struct sf_why *why);
+    /* Begins to move the data that was there before this node shipped to the remote store at `to`,
+     * if that was not begun before; empty: only asks. BUSY: try again. NULL likewise. */
+    enum sf_err (*remote_move)(struct sf_store *s, sf_str to, struct sf_move_counts *out,
+                               struct sf_why *why);
     /* Reports all statistics, for /metrics; those of one family are consecutive. */
     void (*figures)(struct sf_store *s, sf_store_figure_fn say, void *arg);
 };

@@ -322,6 +322,62 @@ def test_tenants_are_the_same_on_every_node_whatever_their_numbers():
 
 # ---- what goes wrong ----
 
+def test_what_a_shard_that_is_away_may_have_is_not_called_missing():
+    need_clickhouse()
+    with clickhouse_bed.Bed(2) as bed, Server(config(bed.url())) as a, Server(config(bed.url())) as b:
+        roots = [make_span(service="cart") for _ in range(24)]
+        a.send(roots)
+        for root in roots:
+            answer = a.post("/v1development/profiles", otlp("cart", {"main;work": 30}, link=(root["trace_id"], root["span_id"])))
+            assert answer.status == 200, answer.text
+        shipped(a)
+        away = bed.shards[0]
+        there = {away.ask(f"SELECT lower(hex(trace_id)) FROM spanflame.spans WHERE span_id = {int.from_bytes(x['span_id'], 'big')}"): x
+                 for x in roots}
+        there.pop("", None)
+        assert 2 < len(there) < 22, "both shards have some"
+        trace, root = next(iter(there.items()))
+        span, no_trace, no_span = root["span_id"].hex(), os.urandom(16).hex(), os.urandom(8).hex()
+
+        def paths(trace, span):
+            return (f"/api/traces/{trace}", f"/jaeger/api/traces/{trace}", f"/api/v3/traces/{trace}", f"/api/v1/trace/{trace}",
+                    f"/api/v1/traces/{trace}/flame", f"/api/v1/traces/{trace}/ledgers", f"/api/v1/keep/{trace}",
+                    f"/api/v1/spans/{trace}/{span}/profile", f"/api/v1/spans/{trace}/{span}/ledger",
+                    f"/api/v1/spans/{trace}/{span}/coverage", f"/api/v1/spans/-/{span}/profile")
+
+        def statuses(trace, span):
+            return {p.replace(trace, "T").replace(span, "S"): b.get(p, {"Accept": "application/json"}, timeout=60).status for p in paths(trace, span)}
+        assert set(statuses(trace, span).values()) == {200}, statuses(trace, span)
+        absent = statuses(no_trace, no_span)
+        assert set(absent.values()) <= {404, 200}, absent
+        away.kill()
+        # 503 with the reason, whether the shard had it or nobody has: that is not known.
+        for t, s in ((trace, span), (no_trace, no_span)):
+            for path, status in statuses(t, s).items():
+                # What is 200 without data was 200 before; then a header or a field says what is missing.
+                assert status == 503 or (t == no_trace and absent[path] == 200), (path, status, t == trace)
+        answer = b.get(f"/api/traces/{trace}", {"Accept": "application/json"})
+        assert "shard 1 of 2 did not answer" in answer.text and answer.getheader("Retry-After"), answer.text
+        assert b.post(f"/api/v1/pins/{trace}", b"{}", "application/json").status >= 500
+        found = json.loads(b.get(f"/jaeger/api/traces?traceID={trace}").text)["errors"]
+        assert found[0]["code"] == 503, found
+        whole = b.get(f"/api/v2/traces/{trace}", {"Accept": "application/json"})
+        assert whole.status == 200 and "could not be read" in whole.text, "Tempo's second form has a field for it"
+        query = urllib.parse.quote('{ resource.service.name = "cart" }')
+        at = roots[0]["start"] // 10**9
+        for path in (f"/api/search?q={query}", f"/api/v1/cohort?q={query}&from={at - 60}&until={at + 60}", "/api/v2/search/tags",
+                     f"/pyroscope/render?query=process_cpu:cpu:nanoseconds:cpu:nanoseconds%7Bservice_name%3D%22cart%22%7D&from={at - 60}&until={at + 60}",
+                     f"/api/v1/services?from={at - 60}&until={at + 60}", f"/api/metrics/query_range?q={query}%7Crate()&start={at - 60}&end={at + 60}",
+                     "/pyroscope/label-values?label=service_name", "/jaeger/api/services", f"/api/v1/findings?q={query}&from={at - 60}&until={at + 60}"):
+            answer = b.get(path, {"Accept": "application/json"}, timeout=60)
+            says = str(answer.getheader("x-spanflame-partial")) + answer.text
+            assert answer.status in (200, 503), (path, answer.status, says[:300])
+            assert "did not answer" in says or "could not be read" in says, (path, answer.status, says[:300])
+        away.start()
+        wait_for(lambda: set(statuses(trace, span).values()) == {200})
+        assert statuses(no_trace, no_span) == absent
+
+
 def test_nothing_is_lost_while_clickhouse_is_away():
     need_clickhouse()
     with clickhouse_bed.Bed(2) as bed:
@@ -516,6 +572,18 @@ def test_answers_that_are_lost_after_storing_change_no_total():
             code, text = command(s, "verify")
             assert code == 0, text
             assert s.json("/api/v1/store")["retries"] > 0
+
+
+def test_verify_waits_longer_than_a_batch_does():
+    need_clickhouse()
+    with clickhouse_bed.Bed(1) as bed:
+        proxy = Proxy(bed.shards[0].port, share=0)
+        with Server(config(f"clickhouse://127.0.0.1:{proxy.server_address[1]}/spanflame", timeout="1s")) as s:
+            s.send([make_span()])
+            shipped(s)
+            proxy.before = lambda question: time.sleep(1.5 if "rows_of = 'spans'" in question else 0)
+            code, text = command(s, "verify")
+            assert code == 0, text
 
 
 def test_an_acknowledgement_can_wait_for_clickhouse():

@@ -108,6 +108,8 @@ WALK = [
 ]
 ELSEWHERE = {
     "/api/v1/store": {"format": "fleet_flow.py"},  # needs ClickHouse
+    "/api/v1/store/migrate": {"format": "fleet_move_flow.py"},
+    "POST /api/v1/store/migrate": {"to": "fleet_move_flow.py", "format": "fleet_move_flow.py"},
     "/api/v1/store/verify": {"since": "fleet_flow.py", "format": "fleet_flow.py"},  # where a parameter is tried whose effect takes more than another value
     "/api/v1/trace/{}": {"start": "read_flow.py", "end": "read_flow.py"},  # where to look: what is in memory is found anyway
     "/api/v1/findings": {"equal_spans": "findings_flow.py", "gc": "findings_flow.py", "lock": "findings_flow.py", "theme": "server_keys_flow.py"},

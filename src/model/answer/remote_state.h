@@ -18,6 +18,16 @@ struct sf_remote_counts {
     char last_error[240]; /* empty: no error since the last success */
 };
 
+/* How far the data that a node had before it began to ship was moved. A piece is a part of a
+ * block. */
+struct sf_move_counts {
+    bool has_begun, is_done;
+    uint64_t n_pieces, n_moved;
+    uint64_t n_rows[SF_REMOTE_TABLES]; /* moved since the start of the server */
+    uint64_t n_retries, n_skipped;     /* failed attempts; pieces that could not be read */
+    char last_error[240];              /* empty: no error since the last success */
+};
+
 struct sf_remote_shard { /* strings in the request's arena */
     sf_str address, version;
     sf_str error; /* empty: the shard answered */
@@ -28,6 +38,7 @@ struct sf_remote_shard { /* strings in the request's arena */
 struct sf_remote_state {
     sf_str database;
     struct sf_remote_counts counts;
+    struct sf_move_counts move;
     const struct sf_remote_shard *shards;
     uint32_t n_shards;
 };

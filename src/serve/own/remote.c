@@ -46,6 +46,46 @@ bool sf_remote_state_handle(struct sf_call *call, struct sf_worker *worker)
     return true;
 }
 
+/* GET tells how far a move is; POST begins it. */
+static bool remote_answer_move(struct sf_call *call, struct sf_worker *worker, bool is_post)
+{
+    uint32_t tenants[SF_TENANTS_MAX];
+    struct sf_query_ctx q;
+    struct sf_store *store;
+    struct sf_move_counts move;
+    struct sf_why why = {0};
+    sf_str to = SF_STR_NONE;
+    enum sf_err err = remote_begin(call, worker, tenants, &q, &store, &why);
+    if (!err && is_post) {
+        to = sf_params_word(call->request, "to", q.req);
+        if (!to.len)
+            err = sf_fail(&why, SF_ERR_INPUT,
+                          "to: the address to move to is missing: that of store.remote.url");
+    }
+    if (!err)
+        err = store->ops->remote_move(store, to, &move, &why);
+    if (err)
+        return sf_call_fail(call, err, &why);
+    if (wants_text(call, &q)) {
+        sf_call_ok(call, "text/plain; charset=utf-8");
+        sf_remote_state_move_text(&move, &call->response->body);
+    } else {
+        sf_call_ok(call, "application/json");
+        sf_remote_state_move_json(&move, &call->response->body);
+    }
+    return true;
+}
+
+bool sf_remote_move_handle(struct sf_call *call, struct sf_worker *worker)
+{
+    return remote_answer_move(call, worker, false);
+}
+
+bool sf_remote_move_begin(struct sf_call *call, struct sf_worker *worker)
+{
+    return remote_answer_move(call, worker, true);
+}
+
 bool sf_remote_check_handle(struct sf_call *call, struct sf_worker *worker)
 {
     uint32_t tenants[SF_TENANTS_MAX];

@@ -5,3 +5,5 @@
 
 bool sf_remote_state_handle(struct sf_call *call, struct sf_worker *worker);
 bool sf_remote_check_handle(struct sf_call *call, struct sf_worker *worker);
+bool sf_remote_move_handle(struct sf_call *call, struct sf_worker *worker);
+bool sf_remote_move_begin(struct sf_call *call, struct sf_worker *worker);

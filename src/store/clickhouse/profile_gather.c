@@ -46,8 +46,10 @@ enum sf_err sf_profile_gather_open(struct sf_profile_gather *g, const struct sf_
     err = sf_view_open(r->store, &g->view, why);
     if (!err)
         err = sf_view_lend_memory(g->view, &g->after_lsn, why);
-    /* If records that are not shipped yet are already in blocks, read all own data from disk. */
-    if (!err && r->shipped_lsn(r->arg) < g->after_lsn) {
+    /* If records that are not shipped yet are already in blocks, or older blocks are not moved,
+     * read all own data from disk. */
+    if (!err &&
+        (r->shipped_lsn(r->arg) < g->after_lsn || sf_view_has_blocks(g->view, r->history_lsn))) {
         sf_view_lend_blocks(g->view);
         g->after_lsn = 0;
     }

@@ -9,6 +9,7 @@
 #include "base/time_unit.h"
 #include "model/process.h"
 #include "store/clickhouse/remote_outbox.h"
+#include "store/local/history.h"
 #include "wire/row_binary.h"
 
 struct sum { /* of one stack in a profile */
@@ -200,14 +201,15 @@ static bool profile_rows_is_erased(const struct adding *a, const struct sf_serie
     return sf_outbox_is_erased(a->o, trace, s->service, (uint64_t)start_ns);
 }
 
-static void add_detail(struct adding *a, const struct sf_sample *p)
+/* The sample began at `start_ns`. */
+static void add_detail(struct adding *a, const struct sf_sample *p, int64_t start_ns,
+                       int64_t length_ns)
 {
     const struct sf_series *s = &a->b->series[p->series];
     const struct total *t = &a->totals[p->series];
     const struct sf_process none = {0},
                             *process = s->process == SF_NONE ? &none : &a->b->processes[s->process];
-    int64_t start_ns = p->has_time ? p->start_ns : s->time_ns,
-            at_ns = sf_remote_outbox_time((uint64_t)start_ns, a->recv_ns);
+    int64_t at_ns = sf_remote_outbox_time((uint64_t)start_ns, a->recv_ns);
     uint16_t day = sf_remote_outbox_day(at_ns);
     bool has_trace = !sf_trace_id_is_zero(p->trace_id);
     uint64_t place = has_trace    ? sf_trace_id_hash(p->trace_id, 0)
@@ -226,7 +228,7 @@ static void add_detail(struct adding *a, const struct sf_sample *p)
     sf_buf_add_u64le(row, t->process);
     sf_buf_add_u64le(row, p->thread);
     sf_buf_add_u64le(row, (uint64_t)start_ns);
-    sf_buf_add_u64le(row, (uint64_t)(p->has_time ? p->length_ns : s->duration_ns));
+    sf_buf_add_u64le(row, (uint64_t)length_ns);
     sf_row_add_str(row, s->service);
     put_type(row, &s->type);
     sf_buf_add_u64le(row, t->series);
@@ -248,12 +250,14 @@ static void add_detail(struct adding *a, const struct sf_sample *p)
 
 static void profile_rows_add_sample(struct adding *a, const struct sf_sample *p)
 {
+    const struct sf_series *s = &a->b->series[p->series];
     struct total *t = &a->totals[p->series];
     t->value = sf_add_sat_i64(t->value, p->value);
     t->n += p->count;
     add_sum(a, p);
     if (p->span_id || p->has_time || !sf_trace_id_is_zero(p->trace_id))
-        add_detail(a, p);
+        add_detail(a, p, p->has_time ? p->start_ns : s->time_ns,
+                   p->has_time ? p->length_ns : s->duration_ns);
 }
 
 static void profile_rows_add_profile(struct adding *a, uint32_t place)
@@ -332,6 +336,18 @@ static bool profile_rows_prepare(struct adding *a)
     return sf_buf_ok(&a->scratch);
 }
 
+static void profile_rows_done(struct adding *a, bool is_ready)
+{
+    if (!is_ready || a->scratch.err)
+        a->o->is_short = true;
+    sf_buf_done(&a->scratch);
+    sf_table_done(&a->at);
+    sf_heap_free(a->sums);
+    sf_heap_free(a->totals);
+    sf_heap_free(a->stacks);
+    sf_heap_free(a->frames);
+}
+
 void sf_profile_rows_add(struct sf_remote_outbox *o, sf_str tenant, int64_t recv_ns,
                          const struct sf_profile_batch *b)
 {
@@ -343,12 +359,26 @@ void sf_profile_rows_add(struct sf_remote_outbox *o, sf_str tenant, int64_t recv
         profile_rows_add_profile(&a, i);
     for (uint32_t i = 0; is_ready && i < a.n_sums; i++)
         add_aggregate(&a, &a.sums[i]);
-    if (!is_ready || a.scratch.err)
-        o->is_short = true;
-    sf_buf_done(&a.scratch);
-    sf_table_done(&a.at);
-    sf_heap_free(a.sums);
-    sf_heap_free(a.totals);
-    sf_heap_free(a.stacks);
-    sf_heap_free(a.frames);
+    profile_rows_done(&a, is_ready);
+}
+
+void sf_profile_rows_add_history(struct sf_remote_outbox *o, sf_str tenant, int64_t at_ns,
+                                 const struct sf_history_profiles *h)
+{
+    const struct sf_profile_batch *b = &h->batch;
+    struct adding a = {.o = o, .tenant = tenant, .recv_ns = at_ns, .b = b};
+    bool is_ready = profile_rows_prepare(&a);
+    for (uint32_t i = 0; is_ready && i < h->n_profiles; i++) {
+        a.totals[i].value = h->totals[i].value;
+        a.totals[i].n = h->totals[i].n_samples;
+        a.totals[i].day = sf_remote_outbox_day(h->totals[i].index_ns);
+        profile_rows_add_profile(&a, i);
+    }
+    for (uint32_t i = 0; is_ready && i < b->n_samples; i++) {
+        const struct sf_sample *p = &b->samples[i];
+        add_aggregate(&a, &(struct sum){p->series, p->stack, p->value, p->count});
+    }
+    for (uint32_t i = 0; is_ready && i < h->n_details; i++)
+        add_detail(&a, &h->details[i], h->details[i].start_ns, h->details[i].length_ns);
+    profile_rows_done(&a, is_ready);
 }

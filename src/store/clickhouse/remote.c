@@ -22,15 +22,18 @@
 #include "store/clickhouse/attr_columns.h"
 #include "store/clickhouse/batch_check.h"
 #include "store/clickhouse/lease.h"
+#include "store/clickhouse/mover.h"
 #include "store/clickhouse/operation_union.h"
 #include "store/clickhouse/pin_book.h"
 #include "store/clickhouse/profile_union.h"
 #include "store/clickhouse/remote_erase.h"
 #include "store/clickhouse/remote_fate.h"
+#include "store/clickhouse/remote_figures.h"
 #include "store/clickhouse/remote_keep.h"
 #include "store/clickhouse/row_windows.h"
 #include "store/clickhouse/schema.h"
 #include "store/clickhouse/shard_absence.h"
+#include "store/clickhouse/shard_state.h"
 #include "store/clickhouse/shared_text.h"
 #include "store/clickhouse/ship_state.h"
 #include "store/clickhouse/shipper.h"
@@ -50,6 +53,8 @@
 struct sf_remote {
     struct sf_remote_config config;
     struct sf_shipper *shipper;
+    struct sf_mover *mover;
+    uint64_t history_lsn; /* the last record that was in blocks when the node began to ship */
     struct sf_upkeep *upkeep;
     int64_t keep_asked_ns; /* monotonic; used by the judging thread: when the shards last had
                               nothing due */
@@ -100,51 +105,18 @@ static enum sf_err open_shard(const struct sf_remote *r, uint32_t i, const struc
 
 /* ---- state ---- */
 
-static enum sf_err ask_parts(struct sf_shard *shard, const char *database, int64_t deadline_ns,
-                             struct sf_remote_shard *out, struct sf_why *why)
-{
-    struct sf_buf sql = {0}, answer = {.max = 4096};
-    struct sf_row_reader r;
-    enum sf_err err;
-    sf_buf_print(&sql,
-                 "SELECT toUInt64(sum(rows)), toUInt64(sum(bytes_on_disk)), toUInt64(count()) FROM "
-                 "system.parts WHERE active AND database = '%s' FORMAT RowBinary",
-                 database);
-    err = sf_shard_ask(shard, sf_buf_str(&sql), deadline_ns, &answer, why);
-    r = sf_row_reader_init(sf_buf_bytes(&answer));
-    if (!err) {
-        out->n_rows = sf_row_binary_u64(&r);
-        out->n_bytes = sf_row_binary_u64(&r);
-        out->n_parts = sf_row_binary_u64(&r);
-        err = sf_row_binary_check(&r, why);
-    }
-    sf_buf_done(&sql);
-    sf_buf_done(&answer);
-    return err;
-}
-
-/* A shard that does not answer is noted in the result and is no error. NOMEM, LIMIT. */
 static enum sf_err remote_ask_shard(struct sf_remote *r, uint32_t i, struct sf_query_ctx *q,
                                     struct sf_remote_shard *out, struct sf_why *why)
 {
     struct sf_shard *shard = NULL;
-    char version[SF_SHARD_VERSION_CAP] = "";
-    struct sf_why own = {0};
     int64_t whole_ns = r->config.timeout_ns < STATE_NS ? r->config.timeout_ns : STATE_NS;
     enum sf_err err = open_shard_for(r, i, whole_ns, q, &shard, why);
     if (err)
         return err;
     out->address = sf_str_from(r->config.address.shards[i]);
-    err = sf_shard_probe(shard, version, &own);
-    if (!err)
-        err = sf_schema_version(shard, r->config.address.database, &out->schema, &own);
-    if (!err)
-        err = ask_parts(shard, r->config.address.database, q->deadline_ns, out, &own);
+    err = sf_shard_state_ask(shard, r->config.address.database, q, out, why);
     sf_shard_close(shard);
-    if (!sf_arena_copy(q->req, sf_str_from(version), &out->version) ||
-        (err && !sf_arena_copy(q->req, sf_str_from(own.text), &out->error)))
-        return sf_no_room(why, "the state of the shards");
-    return SF_OK;
+    return err;
 }
 
 static enum sf_err remote_state(struct sf_store *s, struct sf_query_ctx *q,
@@ -161,23 +133,51 @@ static enum sf_err remote_state(struct sf_store *s, struct sf_query_ctx *q,
     *out = (struct sf_remote_state){
         .database = sf_str_from(r->config.address.database), .shards = shards, .n_shards = n};
     sf_shipper_counts(r->shipper, &out->counts);
+    sf_mover_counts(r->mover, &out->move);
     return SF_OK;
 }
 
+/* The rows that this node shipped from its log, and those that it moved. */
+static enum sf_err remote_check_shard(struct sf_remote *r, struct sf_batch_checking *c,
+                                      const uint8_t *uuid, struct sf_query_ctx *q,
+                                      struct sf_remote_check *io, struct sf_why *why)
+{
+    enum sf_err err;
+    c->node = uuid;
+    c->extent = sf_shipper_extent(r->shipper);
+    err = sf_batch_check(c, q, io, why);
+    if (err || !sf_mover_has_begun(r->mover))
+        return err;
+    c->node = sf_mover_node(r->mover);
+    c->extent = sf_mover_extent(r->mover);
+    return c->extent.last_record ? sf_batch_check(c, q, io, why) : SF_OK;
+}
+
+static enum sf_err remote_move(struct sf_store *s, sf_str to, struct sf_move_counts *out,
+                               struct sf_why *why)
+{
+    struct sf_mover *m = remote_of(s)->mover;
+    enum sf_err err = to.len ? sf_mover_begin(m, to, why) : SF_OK;
+    if (!err)
+        sf_mover_counts(m, out);
+    return err;
+}
+
+/* A statement may take as long as the request: store.remote.timeout is for statements that are
+ * repeated when they fail. */
 static enum sf_err remote_check(struct sf_store *s, int64_t since_ns, struct sf_query_ctx *q,
                                 struct sf_remote_check *out, struct sf_why *why)
 {
     struct sf_remote *r = remote_of(s);
     struct sf_remote_check check = {.since_ns = since_ns};
-    struct sf_batch_checking c = {.database = r->config.address.database,
-                                  .node = sf_local_uuid(s),
-                                  .extent = sf_shipper_extent(r->shipper)};
-    enum sf_err err = open_shard(r, 0, q, &c.first, why);
+    struct sf_batch_checking c = {.database = r->config.address.database};
+    int64_t left_ns = q->deadline_ns ? q->deadline_ns - sf_clock_mono_ns() : r->config.timeout_ns;
+    enum sf_err err = open_shard_for(r, 0, left_ns, q, &c.first, why);
     for (uint32_t i = 0; !err && i < r->config.address.n_shards; i++) {
         c.number = i + 1;
-        err = open_shard(r, i, q, &c.shard, why);
+        err = open_shard_for(r, i, left_ns, q, &c.shard, why);
         if (!err)
-            err = sf_batch_check(&c, q, &check, why);
+            err = remote_check_shard(r, &c, sf_local_uuid(s), q, &check, why);
         sf_shard_close(c.shard);
         c.shard = NULL;
     }
@@ -203,7 +203,11 @@ static uint64_t shipped_lsn(const void *arg)
 static struct sf_remote_source remote_source_of(struct sf_store *s)
 {
     struct sf_remote *r = remote_of(s);
+    bool has_moved = sf_mover_is_done(r->mover);
     return (struct sf_remote_source){.store = s,
+                                     .has_mover = sf_mover_has_begun(r->mover),
+                                     .mover = sf_remote_source_node(sf_mover_node(r->mover)),
+                                     .history_lsn = has_moved ? 0 : r->history_lsn,
                                      .own_ops = &sf_store_local_ops,
                                      .database = r->config.address.database,
                                      .n_shards = r->config.address.n_shards,
@@ -536,7 +540,8 @@ static void remote_close(struct sf_store *s)
         return;
     r = remote_of(s);
     sf_upkeep_stop(r->upkeep);
-    sf_shipper_stop(r->shipper);
+    sf_shipper_stop(r->shipper); /* it asks the mover */
+    sf_mover_close(r->mover);
     remote_done_shared(r);
     sf_heap_free(r);
     sf_local_wrap(s, &sf_store_local_ops, NULL);
@@ -610,51 +615,20 @@ static enum sf_err remote_store_state(struct sf_store *s, struct sf_store_state 
 
 static void remote_figures(struct sf_store *s, sf_store_figure_fn say, void *arg)
 {
-    struct sf_remote_counts c;
-    struct sf_upkeep_counts upkeep;
-    static const char batches[] = "spanflame_ship_batches",
-                      batches_help[] = "Batches for ClickHouse, by what became of them; a retry is "
-                                       "an attempt that failed.";
+    struct sf_remote *r = remote_of(s);
+    struct sf_remote_figures f = {.n_rounds = atomic_load(&r->n_rounds)};
     sf_store_local_ops.figures(s, say, arg);
-    sf_shipper_counts(remote_of(s)->shipper, &c);
-    sf_upkeep_counts(remote_of(s)->upkeep, &upkeep);
-    const struct sf_store_figure figures[] = {
-        {"spanflame_ship_lag_seconds", "Age of the oldest record that is not in ClickHouse.",
-         .val = (uint64_t)(c.lag_ns / SF_NS_PER_S)},
-        {"spanflame_ship_spool_bytes", "Bytes of full log segments that wait for ClickHouse.",
-         .val = c.spool_len},
-        {"spanflame_ship_spool_max_bytes", "The most that may wait: store.remote.spool_max.",
-         .val = c.spool_max_len},
-        {batches, batches_help, true, "result", "sent", .val = c.n_batches},
-        {batches, batches_help, true, "result", "retried", .val = c.n_retries},
-        {batches, batches_help, true, "result", "refused", .val = c.n_refused},
-        {"spanflame_ship_records_lost",
-         "Records that were not in the log when they were to be sent.", .val = c.n_lost},
-        {"spanflame_ship_records_skipped",
-         "Records that could not be read when they were to be sent.", true, .val = c.n_skipped},
-        {"spanflame_ship_shards", "Shards of ClickHouse.", .val = c.n_shards},
-        {"spanflame_ship_shards_up", "Shards whose last request succeeded.", .val = c.n_up},
-        {"spanflame_remote_round_trips",
-         "Times that a read waited for shards; all shards are queried at once.", true,
-         .val = atomic_load(&remote_of(s)->n_rounds)},
-        {"spanflame_upkeep_lease", "1 on the node that maintains the data in ClickHouse.",
-         .val = upkeep.has_lease},
-        {"spanflame_upkeep_erasures_open",
-         "Erasures that wait for nodes that have not shipped their logs yet.",
-         .val = upkeep.n_erasures},
-        {"spanflame_upkeep_failed", "Rounds of upkeep that failed.", true, .val = upkeep.n_failed},
-        {"spanflame_upkeep_judged_parts_dropped",
-         "Parts of samples in ClickHouse dropped after their hour was judged.", true,
-         .val = upkeep.n_judged},
-        {"spanflame_upkeep_partitions_dropped", "Partitions in ClickHouse dropped for their age.",
-         true, .val = upkeep.n_dropped},
-    };
-    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-        say(arg, &figures[i]);
-    for (size_t i = 0; i < SF_REMOTE_TABLES; i++)
-        say(arg, &(struct sf_store_figure){"spanflame_ship_rows",
-                                           "Rows sent to ClickHouse and confirmed, by table.", true,
-                                           "table", sf_remote_table_name(i).p, .val = c.n_rows[i]});
+    sf_shipper_counts(r->shipper, &f.ship);
+    sf_upkeep_counts(r->upkeep, &f.upkeep);
+    sf_mover_counts(r->mover, &f.move);
+    sf_remote_figures_say(&f, say, arg);
+}
+
+static uint64_t remote_moved(void *arg, const uint8_t **out_node)
+{
+    struct sf_remote *r = arg;
+    *out_node = sf_mover_node(r->mover);
+    return sf_mover_done_pieces(r->mover);
 }
 
 /* Operations of the local store, some replaced by those above; filled at open. */
@@ -668,6 +642,9 @@ static enum sf_err remote_start(struct sf_remote *r, const struct sf_local_confi
 {
     struct sf_ship_state state = *found;
     struct sf_shipper_config c = {.dir = local->dir,
+                                  .state_name = SF_SHIP_STATE_NAME,
+                                  .moved = remote_moved,
+                                  .moved_arg = r,
                                   .address = &r->config.address,
                                   .user = r->config.user,
                                   .password = r->config.password,
@@ -710,7 +687,14 @@ static enum sf_err remote_start(struct sf_remote *r, const struct sf_local_confi
                                           "from this one");
     }
     sf_acks_confirm(&r->acks, state.shipped_lsn);
-    err = sf_shipper_start(&c, store, &state, &r->shipper, why);
+    r->history_lsn = state.first_record ? state.first_record - 1 : 0;
+    err = sf_mover_open(&(struct sf_mover_config){.ship = c,
+                                                  .store = store,
+                                                  .history_lsn = r->history_lsn,
+                                                  .is_history_known = state.first_record != 0},
+                        &r->mover, why);
+    if (!err)
+        err = sf_shipper_start(&c, store, &state, &r->shipper, why);
     if (!err)
         err = sf_upkeep_start(&upkeep, store, &r->upkeep, why);
     return err;
@@ -750,6 +734,7 @@ static void fill_ops(void)
     ops.figures = remote_figures;
     ops.remote_state = remote_state;
     ops.remote_check = remote_check;
+    ops.remote_move = remote_move;
 }
 
 enum sf_err sf_remote_open(const struct sf_local_config *local,
@@ -760,7 +745,7 @@ enum sf_err sf_remote_open(const struct sf_local_config *local,
     struct sf_ship_state state = {0};
     struct sf_remote *r = sf_heap_new(sizeof(*r));
     struct sf_store *store = NULL;
-    enum sf_err err = r ? sf_ship_state_read(local->dir, &state, why)
+    enum sf_err err = r ? sf_ship_state_read(local->dir, SF_SHIP_STATE_NAME, &state, why)
                         : sf_no_memory(why, "the remote store");
     if (r)
         sf_acks_init(&r->acks);
@@ -781,6 +766,9 @@ enum sf_err sf_remote_open(const struct sf_local_config *local,
         r->attributes.n = config->n_attributes;
         followed.is_followed = true;
         followed.followed_lsn = state.shipped_lsn;
+        followed.history_lsn = state.first_record && !sf_mover_was_done(local->dir)
+                                   ? state.first_record - 1
+                                   : 0;
         err = sf_local_open_store(&followed, &store, why);
     }
     if (!err) {
@@ -790,6 +778,8 @@ enum sf_err sf_remote_open(const struct sf_local_config *local,
     if (err) {
         if (r)
             sf_shipper_stop(r->shipper);
+        if (r)
+            sf_mover_close(r->mover);
         if (store)
             store->ops->close(store);
         if (r)

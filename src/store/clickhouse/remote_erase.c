@@ -297,7 +297,7 @@ static void put_known(const struct sf_remote_erase *e, struct sf_buf *sql)
 
 static enum sf_err learn_one(struct sf_remote_erase *e, const struct erasure *x, bool is_acked,
                              uint64_t last_record, struct sf_shard *first, const char *database,
-                             struct sf_store *store, struct sf_why *why)
+                             struct sf_store *store, const uint8_t *node, struct sf_why *why)
 {
     struct sf_tombstone t = {.id = x->id, .below_block = last_record + 1, .which = x->which};
     bool has_tenant = store->ops->tenant(store, x->tenant, false, &t.tenant, NULL) == SF_OK;
@@ -305,7 +305,7 @@ static enum sf_err learn_one(struct sf_remote_erase *e, const struct erasure *x,
     if (!is_acked && has_tenant)
         err = sf_store_local_ops.erase(store, t.tenant, &x->which, why);
     if (!err && !is_acked)
-        err = add_ack(first, database, x->id, sf_local_uuid(store), last_record, false, why);
+        err = add_ack(first, database, x->id, node, last_record, false, why);
     if (!err && has_tenant)
         err = take_tombstone(e, &t, 0, why);
     if (!err && !sf_list_room(&e->known, e->n_known, &e->cap_known, 16))
@@ -316,8 +316,8 @@ static enum sf_err learn_one(struct sf_remote_erase *e, const struct erasure *x,
 }
 
 enum sf_err sf_remote_erase_learn(struct sf_remote_erase *e, struct sf_shard *first,
-                                  const char *database, struct sf_store *store, uint64_t newest_lsn,
-                                  uint64_t shipped_lsn, struct sf_why *why)
+                                  const char *database, struct sf_store *store, const uint8_t *node,
+                                  uint64_t newest_lsn, uint64_t shipped_lsn, struct sf_why *why)
 {
     struct sf_buf sql = {0}, answer = {.max = ANSWER_LEN};
     struct sf_row_reader r;
@@ -328,7 +328,7 @@ enum sf_err sf_remote_erase_learn(struct sf_remote_erase *e, struct sf_shard *fi
         "(SELECT id, count() AS n, min(last_record) AS last FROM %s.erasure_acks WHERE NOT "
         "is_done AND node = ",
         database, database);
-    put_hex(&sql, sf_local_uuid(store), 16);
+    put_hex(&sql, node, 16);
     sf_buf_print(&sql, " GROUP BY id) AS a ON e.id = a.id WHERE e.at > now() - %d",
                  SF_LIMIT_SHIP_AGE_DAYS * 86400);
     put_known(e, &sql);
@@ -348,7 +348,7 @@ enum sf_err sf_remote_erase_learn(struct sf_remote_erase *e, struct sf_shard *fi
         err = sf_row_binary_check(&r, why);
         if (!err)
             err = learn_one(e, &x, n_acks > 0, n_acks ? last : newest_lsn, first, database, store,
-                            why);
+                            node, why);
         sf_heap_free(x.ids);
     }
     sf_buf_done(&sql);

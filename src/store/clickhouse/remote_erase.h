@@ -26,11 +26,11 @@ struct sf_remote_erase {        /* erasures that a node knows; used by the shipp
 };
 
 void sf_remote_erase_done(struct sf_remote_erase *e);
-/* Reads new erasures, erases in the local store, and acknowledges them. `newest_lsn` is the last
- * record of the log, `shipped_lsn` the last one that is in ClickHouse. */
+/* Reads new erasures, erases in the local store, and acknowledges them. `node` (16 bytes) sends
+ * the records: `newest_lsn` is the last one, `shipped_lsn` the last one that is in ClickHouse. */
 enum sf_err sf_remote_erase_learn(struct sf_remote_erase *e, struct sf_shard *first,
-                                  const char *database, struct sf_store *store, uint64_t newest_lsn,
-                                  uint64_t shipped_lsn, struct sf_why *why);
+                                  const char *database, struct sf_store *store, const uint8_t *node,
+                                  uint64_t newest_lsn, uint64_t shipped_lsn, struct sf_why *why);
 
 /* Does a batch have to end with this record? One that begins after the end of the log that the node
  * recorded has new data only. */

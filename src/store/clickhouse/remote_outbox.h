@@ -11,6 +11,8 @@
 #include "store/clickhouse/schema.h"
 #include "store/local/tombstones.h"
 
+struct sf_history_profiles; /* store/local/history.h */
+
 struct sf_outbox_part {
     struct sf_buf rows; /* RowBinary */
     uint64_t n;
@@ -79,3 +81,6 @@ void sf_span_rows_add(struct sf_remote_outbox *o, sf_str tenant, int64_t recv_ns
                       const struct sf_span_batch *b);
 void sf_profile_rows_add(struct sf_remote_outbox *o, sf_str tenant, int64_t recv_ns,
                          const struct sf_profile_batch *b);
+/* Those that were in a block: the receipt was at about `at_ns`. */
+void sf_profile_rows_add_history(struct sf_remote_outbox *o, sf_str tenant, int64_t at_ns,
+                                 const struct sf_history_profiles *h);

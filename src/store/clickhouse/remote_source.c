@@ -41,11 +41,14 @@ void sf_remote_source_before(uint32_t node, uint64_t lsn, struct sf_buf *sql)
 void sf_remote_source_others(const struct sf_remote_source *r, uint64_t lsn, struct sf_buf *sql)
 {
     sf_remote_source_before(r->node, lsn, sql);
+    if (!lsn && r->has_mover)
+        sf_remote_source_before(r->mover, 0, sql);
 }
 
 void sf_remote_source_mine(const struct sf_remote_source *r, struct sf_buf *sql)
 {
-    sf_buf_print(sql, "bitShiftRight(batch, %d) = %" PRIu32, 64 - SF_BATCH_NODE_BITS, r->node);
+    sf_buf_print(sql, "bitShiftRight(batch, %d) IN (%" PRIu32 ", %" PRIu32 ")",
+                 64 - SF_BATCH_NODE_BITS, r->node, r->has_mover ? r->mover : r->node);
 }
 
 void sf_remote_source_quote(struct sf_buf *sql, sf_str text)

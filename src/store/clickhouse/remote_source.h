@@ -20,6 +20,11 @@ struct sf_remote_source {
     const char *database;
     uint32_t n_shards;
     uint32_t node; /* this node's number in batch numbers: sf_remote_source_node() */
+    /* The number under which it moved, or is moving, its older blocks. */
+    bool has_mover;
+    uint32_t mover;
+    /* Records up to it are in blocks that are not all in ClickHouse; 0: none. */
+    uint64_t history_lsn;
     uint64_t (*shipped_lsn)(const void *arg); /* records up to it are in ClickHouse */
     /* Opens a connection to a shard, which the caller closes. */
     enum sf_err (*open)(void *arg, uint32_t shard, const struct sf_query_ctx *q,
@@ -41,7 +46,8 @@ uint32_t sf_remote_source_node(const uint8_t uuid[16]);
 uint64_t sf_remote_source_batch(uint32_t node, int64_t recv_ns, uint64_t first_record);
 /* Writes " AND ..." for all rows but those of batches of a node that begin after `lsn`. */
 void sf_remote_source_before(uint32_t node, uint64_t lsn, struct sf_buf *sql);
-/* Writes " AND ..." for rows of other nodes, or of this node's records up to `lsn`. */
+/* Writes " AND ..." for rows of other nodes, or of this node's records up to `lsn`; 0: only of
+ * other nodes, otherwise also of blocks that were moved. */
 void sf_remote_source_others(const struct sf_remote_source *r, uint64_t lsn, struct sf_buf *sql);
 
 /* Writes the condition for rows that this node has shipped. */

@@ -24,7 +24,7 @@ static bool node(sf_str *rest, uint8_t out[16])
 static const char head[] = "spanflame-ship 3 ", head_2[] = "spanflame-ship 2 ";
 
 /* Skips the first line and checks the checksum; version 1 has none. */
-static bool ship_state_read_head(sf_str *text, bool *out_is_old)
+static bool ship_state_read_head(const char *name, sf_str *text, bool *out_is_old)
 {
     const sf_str old = SF_STR("spanflame ship 1\n");
     *out_is_old = true;
@@ -33,16 +33,16 @@ static bool ship_state_read_head(sf_str *text, bool *out_is_old)
         return true;
     }
     *out_is_old = sf_str_starts(*text, sf_str_from(head_2));
-    return !sf_checked_lines_read(*out_is_old ? head_2 : head, SF_SHIP_STATE_NAME, *text, text,
-                                  NULL);
+    return !sf_checked_lines_read(*out_is_old ? head_2 : head, name, *text, text, NULL);
 }
 
-enum sf_err sf_ship_state_parse(sf_str text, struct sf_ship_state *out, struct sf_why *why)
+enum sf_err sf_ship_state_parse(sf_str text, const char *name, struct sf_ship_state *out,
+                                struct sf_why *why)
 {
     struct sf_ship_state st = {0};
     uint64_t n_shards, received = 0;
     bool is_old;
-    if (!ship_state_read_head(&text, &is_old) || !node(&text, st.node) ||
+    if (!ship_state_read_head(name, &text, &is_old) || !node(&text, st.node) ||
         !ship_state_number(&text, SF_STR("shipped "), &st.shipped_lsn) ||
         !ship_state_number(&text, SF_STR("batch "), &st.batch_lsn) ||
         !ship_state_number(&text, SF_STR("shards "), &n_shards) || n_shards > UINT32_MAX ||
@@ -51,29 +51,30 @@ enum sf_err sf_ship_state_parse(sf_str text, struct sf_ship_state *out, struct s
                      !ship_state_number(&text, SF_STR("received "), &received))) ||
         received > INT64_MAX || text.len || (st.batch_lsn && st.batch_lsn <= st.shipped_lsn))
         return sf_fail(why, SF_ERR_CORRUPT,
-                       SF_SHIP_STATE_NAME
-                       " is damaged: how far this node has shipped its data is not known; delete "
-                       "the file to begin with what is not in blocks yet");
+                       "%s is damaged: how far this node has shipped its data is not known; delete "
+                       "the file to begin with what is not in blocks yet",
+                       name);
     st.n_shards = (uint32_t)n_shards;
     st.received_ns = (int64_t)received;
     *out = st;
     return SF_OK;
 }
 
-enum sf_err sf_ship_state_read(struct sf_dir *dir, struct sf_ship_state *out, struct sf_why *why)
+enum sf_err sf_ship_state_read(struct sf_dir *dir, const char *name, struct sf_ship_state *out,
+                               struct sf_why *why)
 {
     struct sf_file file = SF_FILE_NONE;
     char text[MAX_LEN];
     size_t len = 0;
-    enum sf_err err = sf_dir_open_read(dir, SF_SHIP_STATE_NAME, &file, why);
+    enum sf_err err = sf_dir_open_read(dir, name, &file, why);
     if (!err)
         err = sf_file_read_some(&file, 0, text, sizeof(text), &len, why);
     sf_file_close(&file);
-    return err ? err : sf_ship_state_parse((sf_str){text, len}, out, why);
+    return err ? err : sf_ship_state_parse((sf_str){text, len}, name, out, why);
 }
 
-enum sf_err sf_ship_state_write(struct sf_dir *dir, const struct sf_ship_state *st,
-                                struct sf_why *why)
+enum sf_err sf_ship_state_write(struct sf_dir *dir, const char *name,
+                                const struct sf_ship_state *st, struct sf_why *why)
 {
     struct sf_buf body = {0}, text = {0};
     char hex[33] = "";
@@ -85,8 +86,8 @@ enum sf_err sf_ship_state_write(struct sf_dir *dir, const struct sf_ship_state *
                  hex, st->shipped_lsn, st->batch_lsn, st->n_shards, st->n_lost, st->first_record,
                  st->received_ns);
     sf_checked_lines_write(head, &body, &text);
-    err = sf_buf_ok(&text) ? sf_dir_replace(dir, SF_SHIP_STATE_NAME, sf_buf_bytes(&text), why)
-                           : sf_no_memory(why, SF_SHIP_STATE_NAME);
+    err = sf_buf_ok(&text) ? sf_dir_replace(dir, name, sf_buf_bytes(&text), why)
+                           : sf_no_memory(why, name);
     sf_buf_done(&text);
     return err;
 }

@@ -1,4 +1,5 @@
-/* ship_state.h - how far the log was shipped: "ship.state" in the data directory.
+/* ship_state.h - how far the log was shipped: "ship.state" in the data directory. How many of the
+ * older blocks were moved is in "move.state", where records are the pieces of local/history.h.
  *
  *     spanflame-ship 3 0123456789abcdef          a checksum of what follows
  *     node 0123456789abcdef0123456789abcdef      the store's uuid
@@ -17,6 +18,7 @@
 #include "os/dir.h"
 
 #define SF_SHIP_STATE_NAME "ship.state"
+#define SF_SHIP_STATE_MOVE "move.state"
 
 struct sf_ship_state {
     uint8_t node[16];
@@ -28,7 +30,9 @@ struct sf_ship_state {
 };
 
 /* NOT_FOUND: nothing was shipped from this directory yet. CORRUPT. */
-enum sf_err sf_ship_state_read(struct sf_dir *dir, struct sf_ship_state *out, struct sf_why *why);
-enum sf_err sf_ship_state_parse(sf_str text, struct sf_ship_state *out, struct sf_why *why);
-enum sf_err sf_ship_state_write(struct sf_dir *dir, const struct sf_ship_state *st,
+enum sf_err sf_ship_state_read(struct sf_dir *dir, const char *name, struct sf_ship_state *out,
+                               struct sf_why *why);
+enum sf_err sf_ship_state_parse(sf_str text, const char *name, struct sf_ship_state *out,
                                 struct sf_why *why);
+enum sf_err sf_ship_state_write(struct sf_dir *dir, const char *name,
+                                const struct sf_ship_state *st, struct sf_why *why);

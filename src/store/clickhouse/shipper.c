@@ -25,10 +25,10 @@
 #include "store/clickhouse/remote_outbox.h"
 #include "store/clickhouse/remote_source.h"
 #include "store/clickhouse/shard.h"
+#include "store/clickhouse/ship_source.h"
 #include "store/clickhouse/stored_rows.h"
 #include "store/local/local.h"
-#include "store/local/view.h"
-#include "wal/wal_follow.h"
+#include "wal/wal.h"
 #include "wire/deflate.h"
 
 #define CONNECT_NS     (5 * SF_NS_PER_S)
@@ -53,11 +53,11 @@ struct target { /* one shard, and which parts of the batch it has */
 struct sf_shipper {
     struct sf_shipper_config config;
     struct sf_store *store;
-    struct sf_wal *wal;
+    struct sf_wal *wal; /* NULL: blocks are shipped */
     struct sf_thread thread;
-    struct sf_wal_follow *follow;
+    struct sf_ship_source source;
     struct sf_remote_outbox outbox;
-    struct sf_remote_erase erasures;
+    struct sf_remote_erase erasures, of_moved;
     struct sf_pin_book pins;
     struct sf_deflate *deflate;
     struct sf_buf frame, sql;
@@ -70,8 +70,7 @@ struct sf_shipper {
     struct sf_refused_rows refused;
     int64_t first_recv_ns; /* of the batch */
     uint64_t last_lsn;
-    uint64_t flushed_lsn; /* end of the last flush: no batch spans it */
-    char said[240];       /* the last error that was logged */
+    char said[240]; /* the last error that was logged */
 
     struct sf_mutex lock; /* guards what follows; a leaf lock */
     struct sf_condvar wake, ended;
@@ -134,27 +133,16 @@ static bool shipper_wait_ns(struct sf_shipper *s, int64_t ns)
 
 static enum sf_err shipper_write_state(struct sf_shipper *s, struct sf_why *why)
 {
-    enum sf_err err = sf_ship_state_write(s->config.dir, &s->state, why);
+    enum sf_err err = sf_ship_state_write(s->config.dir, s->config.state_name, &s->state, why);
     if (!err) { /* only after the write: a pending batch must still be in the log */
         s->is_state_old = false;
-        sf_wal_followed(s->wal, s->state.shipped_lsn);
+        if (s->wal)
+            sf_wal_followed(s->wal, s->state.shipped_lsn);
     }
     return err;
 }
 
 /* ---- a batch out of the log ---- */
-
-/* The reader is positioned after the last batch, unless that could not be read. */
-static enum sf_err shipper_follow(struct sf_shipper *s, struct sf_why *why)
-{
-    return s->follow ? SF_OK : sf_wal_follow_open(s->wal, s->state.shipped_lsn, &s->follow, why);
-}
-
-static void unfollow(struct sf_shipper *s)
-{
-    sf_wal_follow_close(s->follow);
-    s->follow = NULL;
-}
 
 static uint64_t batch_number(const struct sf_shipper *s)
 {
@@ -162,49 +150,32 @@ static uint64_t batch_number(const struct sf_shipper *s)
                                   s->state.shipped_lsn + 1);
 }
 
-static enum sf_err shipper_add_record(struct sf_shipper *s,
-                                      const struct sf_wal_followed_piece *piece, struct sf_why *why)
+static enum sf_err shipper_add_record(struct sf_shipper *s, const struct sf_ship_record *record,
+                                      struct sf_why *why)
 {
-    struct sf_batch *batch = NULL;
-    sf_str tenant;
-    struct sf_why own;
-    enum sf_err err = s->config.replay(s->config.replay_arg, &piece->logged, &batch, &own);
-    if (!err && !sf_local_tenant_name(s->store, piece->logged.tenant, &tenant))
-        err = sf_fail(&own, SF_ERR_CORRUPT, "tenant %" PRIu32 " has no name", piece->logged.tenant);
+    struct sf_why own = {0};
+    enum sf_err err;
+    s->outbox.erased = s->erasures.open;
+    err = sf_ship_source_add(&s->source, record, &s->outbox, &own);
     if (err == SF_ERR_INPUT || err == SF_ERR_CORRUPT) {
         /* The local store skipped this record at replay as well: continue without it. */
-        shipper_notice(s, "ship: record %" PRIu64 " skipped: %.180s", piece->lsn, own.text);
+        shipper_notice(s, "ship: record %" PRIu64 " skipped: %.180s", record->lsn, own.text);
         sf_mutex_lock(&s->lock);
         s->counts.n_skipped++;
         sf_mutex_unlock(&s->lock);
-        err = SF_OK;
-    } else if (err) {
-        if (why)
-            *why = own;
-    } else {
-        s->outbox.erased = s->erasures.open;
-        s->outbox.record = piece->lsn;
-        s->outbox.tenant = piece->logged.tenant;
-        for (const struct sf_batch *b = batch; b; b = b->next) {
-            if (b->spans)
-                sf_span_rows_add(&s->outbox, tenant, piece->logged.recv_ns, b->spans);
-            if (b->profiles)
-                sf_profile_rows_add(&s->outbox, tenant, piece->logged.recv_ns, b->profiles);
-        }
-        err = sf_remote_outbox_check(&s->outbox, why);
+        return SF_OK;
     }
-    sf_batch_free(batch);
-    return err;
+    if (err && why)
+        *why = own;
+    return err ? err : sf_remote_outbox_check(&s->outbox, why);
 }
 
 static bool shipper_is_full(const struct sf_shipper *s)
 {
     if (s->state.batch_lsn)
         return s->last_lsn >= s->state.batch_lsn;
-    if (s->last_lsn == s->flushed_lsn)
-        /* Readers get rows that are in no block from this node: sf_view_lend_memory(). */
-        return true;
-    if (sf_remote_erase_is_end(&s->erasures, s->last_lsn))
+    if (sf_ship_source_is_end(&s->source, s->last_lsn) ||
+        sf_remote_erase_is_end(&s->erasures, s->last_lsn))
         return true;
     return s->is_single || s->outbox.n_rows >= SF_LIMIT_SHIP_ROWS ||
            sf_remote_outbox_len(&s->outbox) >= SF_LIMIT_SHIP_BATCH_LEN;
@@ -253,6 +224,18 @@ static enum sf_err make_ready(struct sf_shipper *s, struct target *t, struct sf_
     return err;
 }
 
+/* Erasures wait for each node that has sent something: for the one as which blocks were moved, this
+ * node answers. */
+static enum sf_err shipper_acknowledge_moved(struct sf_shipper *s, struct sf_shard *first,
+                                             struct sf_why *why)
+{
+    const uint8_t *node = NULL;
+    uint64_t n = s->config.moved ? s->config.moved(s->config.moved_arg, &node) : 0;
+    return n ? sf_remote_erase_learn(&s->of_moved, first, s->config.address->database, s->store,
+                                     node, n, n, why)
+             : SF_OK;
+}
+
 /* Reads erasures and pins of other nodes: erased rows must not be shipped from this node's log, and
  * this node's retention must keep pinned traces. */
 static enum sf_err shipper_learn(struct sf_shipper *s, struct sf_why *why)
@@ -261,8 +244,11 @@ static enum sf_err shipper_learn(struct sf_shipper *s, struct sf_why *why)
     enum sf_err err = make_ready(s, t, why);
     if (!err)
         err = sf_remote_erase_learn(&s->erasures, t->shard, s->config.address->database, s->store,
-                                    sf_wal_whole_lsn(s->wal), s->state.shipped_lsn, why);
+                                    s->state.node, sf_ship_source_newest(&s->source),
+                                    s->state.shipped_lsn, why);
     if (!err)
+        err = shipper_acknowledge_moved(s, t->shard, why);
+    if (!err && s->wal)
         err = sf_pin_book_learn(&s->pins, t->shard, s->config.address->database, s->store, why);
     if (err) {
         t->is_up = false;
@@ -274,40 +260,39 @@ static enum sf_err shipper_learn(struct sf_shipper *s, struct sf_why *why)
 /* Fills the outbox. NOT_FOUND: nothing to ship. */
 static enum sf_err read_batch(struct sf_shipper *s, struct sf_why *why)
 {
-    struct sf_wal_followed_piece piece;
+    struct sf_ship_record record = {0};
     uint64_t n_records = 0;
-    enum sf_err err = shipper_follow(s, why);
+    enum sf_err err = sf_ship_source_open(&s->source, s->state.shipped_lsn, why);
     s->last_lsn = s->state.shipped_lsn;
     s->first_recv_ns = 0;
-    s->flushed_lsn = sf_view_memory_lsn(s->store);
     sf_remote_outbox_begin(&s->outbox, 0);
     while (!err && !(n_records && shipper_is_full(s))) {
-        err = sf_wal_follow_next(s->follow, &piece, why);
+        err = sf_ship_source_next(&s->source, &record, why);
         if (!err || err == SF_ERR_NOT_FOUND)
-            note_lost(s, piece.n_lost);
+            note_lost(s, record.n_lost);
         if (err)
             break;
         if (!n_records++) {
-            s->first_recv_ns = piece.logged.recv_ns;
+            s->first_recv_ns = record.recv_ns;
             s->outbox.batch = batch_number(s);
         }
-        err = shipper_add_record(s, &piece, why);
+        err = shipper_add_record(s, &record, why);
         if (err == SF_ERR_LIMIT && n_records == 1) {
-            skip_record(s, piece.lsn, why);
+            skip_record(s, record.lsn, why);
             err = SF_OK;
         }
-        s->last_lsn = piece.lsn;
+        s->last_lsn = record.lsn;
     }
     if (err == SF_ERR_NOT_FOUND && n_records) {
         err = SF_OK;
-    } else if (err == SF_ERR_NOT_FOUND && piece.n_lost) { /* all remaining records are lost */
-        s->state.shipped_lsn += piece.n_lost;
+    } else if (err == SF_ERR_NOT_FOUND && record.n_lost) { /* all remaining records are lost */
+        s->state.shipped_lsn += record.n_lost;
         s->is_state_old = true;
     }
     if (err && err != SF_ERR_NOT_FOUND) {
         s->is_single = err == SF_ERR_LIMIT;
         sf_remote_outbox_forget(&s->outbox);
-        unfollow(s);
+        sf_ship_source_close(&s->source);
     } else if (!err) {
         s->is_single = false;
     }
@@ -577,7 +562,7 @@ static bool ship_one(struct sf_shipper *s, enum sf_err *out_err, struct sf_why *
         err = shipper_write_state(s, why);
         if (err) { /* nothing was sent yet: the next attempt may choose another batch */
             s->state.batch_lsn = 0;
-            unfollow(s);
+            sf_ship_source_close(&s->source);
         }
     }
     *out_err = err;
@@ -601,6 +586,11 @@ static void ship_loop(void *arg)
         }
         if (was_stopping)
             break;
+        if (!err && !s->wal && !s->state.batch_lsn && !s->is_state_old &&
+            s->state.shipped_lsn == sf_history_pieces(s->config.history)) {
+            s->config.finished(s->config.finished_arg);
+            break;
+        }
         /* Connect at the start, so that a wrong address is reported at once. */
         for (uint32_t i = 0; is_first && i < s->config.address->n_shards; i++) {
             struct target *t = &s->targets[i];
@@ -649,9 +639,10 @@ static void free_shipper(struct sf_shipper *s)
     for (uint32_t i = 0; s->targets && i < s->config.address->n_shards; i++)
         sf_shard_close(s->targets[i].shard);
     sf_heap_free(s->targets);
-    sf_wal_follow_close(s->follow);
+    sf_ship_source_close(&s->source);
     sf_remote_outbox_done(&s->outbox);
     sf_remote_erase_done(&s->erasures);
+    sf_remote_erase_done(&s->of_moved);
     sf_deflate_free(s->deflate);
     sf_buf_done(&s->frame);
     sf_buf_done(&s->sql);
@@ -683,7 +674,13 @@ enum sf_err sf_shipper_start(const struct sf_shipper_config *config, struct sf_s
         return sf_no_memory(why, "the shipper");
     s->config = *config;
     s->store = store;
-    s->wal = sf_local_log(store);
+    s->wal = config->history ? NULL : sf_local_log(store);
+    s->source = (struct sf_ship_source){.store = store,
+                                        .wal = s->wal,
+                                        .replay = config->replay,
+                                        .replay_arg = config->replay_arg,
+                                        .history = config->history,
+                                        .begun_ns = state->received_ns};
     s->state = *state;
     s->is_resumed = state->batch_lsn != 0;
     sf_mutex_init(&s->lock, SF_LOCK_STORE_SHIP);
@@ -707,7 +704,7 @@ enum sf_err sf_shipper_start(const struct sf_shipper_config *config, struct sf_s
         err = shipper_write_state(s, why);
     s->refused = sf_refused_rows_open(config->dir);
     if (!err)
-        err = sf_thread_start(&s->thread, "ship", 5, ship_loop, s, why);
+        err = sf_thread_start(&s->thread, config->history ? "move" : "ship", 5, ship_loop, s, why);
     if (err) {
         free_shipper(s);
         return err;
@@ -772,7 +769,8 @@ struct sf_ship_extent sf_shipper_extent(struct sf_shipper *s)
 
 void sf_shipper_counts(struct sf_shipper *s, struct sf_remote_counts *out)
 {
-    uint64_t newest = sf_wal_whole_lsn(s->wal), waiting_len = sf_wal_waiting_len(s->wal);
+    uint64_t newest = sf_ship_source_newest(&s->source),
+             waiting_len = s->wal ? sf_wal_waiting_len(s->wal) : 0;
     int64_t since_ns;
     sf_mutex_lock(&s->lock);
     *out = s->counts;

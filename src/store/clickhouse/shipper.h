@@ -1,4 +1,4 @@
-/* shipper.h - the thread that ships the log to ClickHouse.
+/* shipper.h - a thread that ships the log, or older blocks (ship_source.h), to ClickHouse.
  *
  * It follows the log (wal/wal_follow.h), so acknowledged data waits on this node's disk until every
  * shard has confirmed it. A batch is a range of records. It is recorded (ship_state.h), sent table
@@ -18,7 +18,13 @@
 struct sf_shipper;
 
 struct sf_shipper_config {
-    struct sf_dir *dir; /* borrowed until stop, like all below */
+    struct sf_dir *dir;     /* borrowed until stop, like all below */
+    const char *state_name; /* the file with its state */
+    /* Ships these blocks, and ends with the last one; NULL: ships the log. */
+    struct sf_history *history;
+    /* Called on the shipper's thread when all blocks are shipped. */
+    void (*finished)(void *arg);
+    void *finished_arg;
     const struct sf_remote_address *address;
     const char *user, *password, *ca_file; /* NULL: none */
     int64_t interval_ns, timeout_ns;
@@ -33,6 +39,10 @@ struct sf_shipper_config {
     void (*confirmed)(void *arg, uint64_t lsn);
     void (*failed)(void *arg); /* Called there when an attempt to send failed; may be NULL. */
     void *confirmed_arg;       /* of both */
+    /* Returns how many pieces of blocks were moved, once all were, and the node they count as; 0:
+     * none yet. Erasures are acknowledged for that node, too. NULL: none are. */
+    uint64_t (*moved)(void *arg, const uint8_t **out_node);
+    void *moved_arg;
 };
 
 /* `store` is an open local store, `state` the state that was read before it was opened. */

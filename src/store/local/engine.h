@@ -30,6 +30,8 @@ struct sf_local {
     struct sf_dir *dir;
     struct sf_file lock_file;
     uint8_t uuid[16];
+    /* Blocks with records up to it are not merged with later ones; 0: any are. */
+    atomic_uint_fast64_t history_lsn;
     struct sf_budget budget;
     struct sf_catalogue *catalogue;
     struct sf_wal *wal;

@@ -485,6 +485,7 @@ static enum sf_err open_wal(struct sf_local *l, struct sf_why *why)
     enum sf_err err;
     memcpy(config.store_uuid, l->uuid, 16);
     l->prof->after_lsn = l->ckpt_lsn;
+    atomic_store(&l->history_lsn, l->config.is_follower_new ? l->ckpt_lsn : l->config.history_lsn);
     err = sf_wal_open(&config, &l->wal, why);
     return err ? err : sf_append_replay(l, why);
 }

@@ -76,5 +76,6 @@ struct sf_local_config {
      * begins with records that are not in blocks yet. */
     bool is_followed, is_follower_new;
     uint64_t followed_lsn;
+    uint64_t history_lsn; /* records up to it were in blocks before the reader began; 0: unknown */
     struct sf_beside beside; /* files beside the store that share its limits; `trim` NULL: none */
 };

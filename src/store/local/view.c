@@ -229,6 +229,16 @@ enum sf_err sf_view_lend_memory(struct sf_store *view, uint64_t *out_lsn, struct
     return v->l.lent ? SF_OK : sf_no_memory(why, "a view");
 }
 
+bool sf_view_has_blocks(const struct sf_store *view, uint64_t lsn)
+{
+    const struct view *v = (const struct view *)view;
+    for (size_t i = 0; lsn && v->blocks && i < v->blocks->n; i++) {
+        if (v->blocks->runs[i]->row.lsn_lo <= lsn)
+            return true;
+    }
+    return false;
+}
+
 void sf_view_lend_blocks(struct sf_store *view)
 {
     struct view *v = view_of(view);

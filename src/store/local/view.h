@@ -25,6 +25,8 @@ enum sf_err sf_view_add_profiles(struct sf_store *view, uint32_t tenant,
                                  const struct sf_profile_batch *profiles, struct sf_why *why);
 /* Borrows the store's profiles that are in no block yet: all records after `*out_lsn`. */
 enum sf_err sf_view_lend_memory(struct sf_store *view, uint64_t *out_lsn, struct sf_why *why);
+/* Has the store blocks of profiles with records up to `lsn`? After sf_view_lend_memory(). */
+bool sf_view_has_blocks(const struct sf_store *view, uint64_t lsn);
 /* Also borrows its blocks of profiles: then the view has all its profiles. */
 void sf_view_lend_blocks(struct sf_store *view);
 /* The last record before those in the memory to which profiles are currently added. */

@@ -20,9 +20,9 @@ TEST(ship_state, comes_back_as_it_was_written)
     struct sf_ship_state got = {0};
     assert_non_null(mkdtemp(path));
     assert_ok(sf_dir_open(path, SF_DIR_CREATE, &dir, &why));
-    assert_int_equal(sf_ship_state_read(dir, &got, &why), SF_ERR_NOT_FOUND);
-    assert_ok(sf_ship_state_write(dir, &st, &why));
-    assert_ok(sf_ship_state_read(dir, &got, &why));
+    assert_int_equal(sf_ship_state_read(dir, SF_SHIP_STATE_NAME, &got, &why), SF_ERR_NOT_FOUND);
+    assert_ok(sf_ship_state_write(dir, SF_SHIP_STATE_NAME, &st, &why));
+    assert_ok(sf_ship_state_read(dir, SF_SHIP_STATE_NAME, &got, &why));
     assert_memory_equal(got.node, st.node, 16);
     assert_int_equal(got.shipped_lsn, 1200);
     assert_int_equal(got.batch_lsn, 1350);
@@ -45,18 +45,20 @@ TEST(ship_state, notices_every_changed_bit)
     struct sf_ship_state st = {.shipped_lsn = 1200, .batch_lsn = 1350, .n_shards = 2}, got;
     assert_non_null(mkdtemp(path));
     assert_ok(sf_dir_open(path, SF_DIR_CREATE, &dir, &why));
-    assert_ok(sf_ship_state_write(dir, &st, &why));
+    assert_ok(sf_ship_state_write(dir, SF_SHIP_STATE_NAME, &st, &why));
     assert_ok(sf_dir_open_read(dir, SF_SHIP_STATE_NAME, &file, &why));
     assert_ok(sf_file_read_all(&file, 4096, &text, &why));
     sf_file_close(&file);
     for (size_t i = 0; i < text.len * 8; i++) {
         text.p[i / 8] ^= (uint8_t)(1 << i % 8);
-        assert_err(sf_ship_state_parse(sf_buf_str(&text), &got, &why), SF_ERR_CORRUPT);
+        assert_err(sf_ship_state_parse(sf_buf_str(&text), SF_SHIP_STATE_NAME, &got, &why),
+                   SF_ERR_CORRUPT);
         text.p[i / 8] ^= (uint8_t)(1 << i % 8);
     }
-    assert_ok(sf_ship_state_parse(sf_buf_str(&text), &got, &why));
+    assert_ok(sf_ship_state_parse(sf_buf_str(&text), SF_SHIP_STATE_NAME, &got, &why));
     for (size_t len = 0; len < text.len; len++)
-        assert_err(sf_ship_state_parse((sf_str){(const char *)text.p, len}, &got, &why),
+        assert_err(sf_ship_state_parse((sf_str){(const char *)text.p, len}, SF_SHIP_STATE_NAME,
+                                       &got, &why),
                    SF_ERR_CORRUPT);
     sf_buf_done(&text);
     sf_dir_close(dir);
@@ -71,7 +73,7 @@ TEST(ship_state, reads_what_version_2_wrote)
     sf_buf_print(&body, "node 00000000000000000000000000000001\nshipped 5\nbatch 7\nshards 1\n"
                         "lost 9\n");
     sf_checked_lines_write("spanflame-ship 2 ", &body, &text);
-    assert_ok(sf_ship_state_parse(sf_buf_str(&text), &st, &why));
+    assert_ok(sf_ship_state_parse(sf_buf_str(&text), SF_SHIP_STATE_NAME, &st, &why));
     assert_int_equal(st.shipped_lsn, 5);
     assert_int_equal(st.batch_lsn, 7);
     assert_int_equal(st.n_lost, 9);
@@ -94,14 +96,18 @@ TEST(ship_state, refuses_what_it_did_not_write)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct sf_buf text = {0};
         sf_buf_print(&text, "%s%s", head, bad[i]);
-        assert_int_equal(sf_ship_state_parse(sf_buf_str(&text), &st, &why), SF_ERR_CORRUPT);
+        assert_int_equal(sf_ship_state_parse(sf_buf_str(&text), SF_SHIP_STATE_NAME, &st, &why),
+                         SF_ERR_CORRUPT);
         sf_buf_done(&text);
     }
     assert_ok(sf_ship_state_parse(SF_STR("spanflame ship 1\nnode 00000000000000000000000000000001\n"
                                          "shipped 5\nbatch 7\nshards 1\nlost 9\n"),
-                                  &st, &why));
+                                  SF_SHIP_STATE_NAME, &st, &why));
     assert_int_equal(st.shipped_lsn, 5);
     assert_int_equal(st.first_record, 0);
-    assert_int_equal(sf_ship_state_parse(SF_STR("spanflame ship 2\n"), &st, &why), SF_ERR_CORRUPT);
-    assert_int_equal(sf_ship_state_parse(SF_STR(""), &st, &why), SF_ERR_CORRUPT);
+    assert_int_equal(
+        sf_ship_state_parse(SF_STR("spanflame ship 2\n"), SF_SHIP_STATE_NAME, &st, &why),
+        SF_ERR_CORRUPT);
+    assert_int_equal(sf_ship_state_parse(SF_STR(""), SF_SHIP_STATE_NAME, &st, &why),
+                     SF_ERR_CORRUPT);
 }

@@ -42,7 +42,13 @@ static const int64_t DAY_DELAY_NS = 2 * SF_NS_PER_HOUR;
 struct candidate {
     struct sf_run *run;
     int64_t hour;
+    bool is_history; /* see sf_local.history_lsn */
 };
+
+static bool compact_is_history(struct sf_local *l, const struct sf_run *run)
+{
+    return run->row.lsn_hi <= atomic_load(&l->history_lsn);
+}
 
 static int compact_by_hour(const void *a, const void *b)
 {
@@ -53,12 +59,15 @@ static int compact_by_hour(const void *a, const void *b)
         return x->run->row.tenant < y->run->row.tenant ? -1 : 1;
     if (x->hour != y->hour)
         return x->hour < y->hour ? -1 : 1;
+    if (x->is_history != y->is_history)
+        return x->is_history ? -1 : 1;
     return x->run->row.id < y->run->row.id ? -1 : x->run->row.id > y->run->row.id;
 }
 
 static bool same_job(const struct candidate *x, const struct candidate *y)
 {
     return x->run->row.level == y->run->row.level && x->hour == y->hour &&
+           x->is_history == y->is_history &&
            (x->run->row.level == 0 || x->run->row.tenant == y->run->row.tenant);
 }
 
@@ -117,12 +126,14 @@ static size_t compact_choose(struct sf_local *l, struct candidate *list, size_t 
 
 static int by_day(const void *a, const void *b)
 {
-    const struct sf_block_row *x = &((const struct candidate *)a)->run->row,
-                              *y = &((const struct candidate *)b)->run->row;
+    const struct candidate *of_x = a, *of_y = b;
+    const struct sf_block_row *x = &of_x->run->row, *y = &of_y->run->row;
     if (x->tenant != y->tenant)
         return x->tenant < y->tenant ? -1 : 1;
     if (x->day != y->day)
         return x->day < y->day ? -1 : 1;
+    if (of_x->is_history != of_y->is_history)
+        return of_x->is_history ? -1 : 1;
     if (x->ts_min_ns != y->ts_min_ns)
         return x->ts_min_ns < y->ts_min_ns ? -1 : 1;
     return x->id < y->id ? -1 : x->id > y->id;
@@ -151,6 +162,7 @@ static size_t choose_day(struct sf_local *l, struct candidate *list, size_t n,
         while (from + size < n_closed && size < MAX_INPUTS &&
                list[from + size].run->row.tenant == first->tenant &&
                list[from + size].run->row.day == first->day &&
+               list[from + size].is_history == list[from].is_history &&
                len + list[from + size].run->row.len <= MAX_DAY_LEN) {
             inputs[size] = list[from + size].run;
             len += list[from + size++].run->row.len;
@@ -376,7 +388,7 @@ static enum sf_err compact_day(struct sf_local *l, const struct sf_snapshot *s,
     enum sf_err err = SF_OK;
     for (size_t i = 0; i < s->n; i++) {
         if (!sf_run_is_part(s->runs[i]) && !atomic_load(&s->runs[i]->is_bad))
-            list[n++] = (struct candidate){s->runs[i], 0};
+            list[n++] = (struct candidate){s->runs[i], 0, compact_is_history(l, s->runs[i])};
     }
     size = choose_day(l, list, n, inputs);
     if (size)
@@ -407,7 +419,7 @@ static enum sf_err compact_kind(struct sf_local *l, uint8_t kind, bool *out_did_
         if (run->row.level == 1 &&
             (run->row.n_rows >= l->tune.block_rows / 2 || atomic_load(&run->is_alone)))
             continue; /* it is large enough */
-        list[n++] = (struct candidate){run, hour_of(run)};
+        list[n++] = (struct candidate){run, hour_of(run), compact_is_history(l, run)};
     }
     sf_thread_set_nice(n_level0 > l->tune.hurry_blocks ? 0 : 10);
     if (n)
