@@ -296,11 +296,15 @@ static void wal_replay_check_known(struct replay *r)
 {
     struct sf_wal *w = r->w;
     const struct sf_wal_known *known = &w->config.known;
-    if (!known->sequence || w->has_tail)
+    bool is_older = w->has_tail &&
+                    sf_wal_tail_is_older(&w->tail, known, w->config.ckpt_lsn, w->found, w->n_found);
+    if (!known->sequence || (w->has_tail && !is_older))
         return;
-    r->stats.is_tail_missing = true;
-    sf_wal_notice(w, "wal: " SF_WAL_TAIL_NAME
-                     " is missing or damaged: it is unknown whether the log is complete");
+    r->stats.is_tail_missing = !is_older;
+    sf_wal_notice(w, is_older
+                         ? "wal: the log and " SF_WAL_TAIL_NAME " are older than the catalogue"
+                         : "wal: " SF_WAL_TAIL_NAME
+                           " is missing or damaged: it is unknown whether the log is complete");
     if (known->sequence >= w->slots.next_sequence)
         w->slots.next_sequence = known->sequence + 1;
     if (sf_wal_tail_has(known->sequence, w->found, w->n_found))

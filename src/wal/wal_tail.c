@@ -148,6 +148,13 @@ void sf_wal_tail_compare(const struct sf_wal_tail *t, uint64_t ckpt_lsn, struct 
     sf_wal_slots_found_sort(found, n_found);
 }
 
+bool sf_wal_tail_is_older(const struct sf_wal_tail *t, const struct sf_wal_known *known,
+                          uint64_t ckpt_lsn, const struct sf_wal_found *found, size_t n_found)
+{
+    return known->sequence && ckpt_lsn >= known->first_lsn && t->synced_lsn < known->first_lsn &&
+           !sf_wal_tail_has(known->sequence, found, n_found);
+}
+
 bool sf_wal_tail_has(uint64_t sequence, const struct sf_wal_found *found, size_t n_found)
 {
     for (size_t i = 0; i < n_found; i++) {

@@ -20,6 +20,7 @@
  * If the header of a slot is damaged, its records can be read with the header stored here. */
 #pragma once
 #include "os/dir.h"
+#include "wal/wal.h"
 #include "wal/wal_slots.h"
 
 enum { SF_WAL_TAIL_SEGMENTS = 56, SF_WAL_TAIL_FORMAT = 1 };
@@ -58,5 +59,10 @@ void sf_wal_tail_compare(const struct sf_wal_tail *t, uint64_t ckpt_lsn, struct 
                          void (*say)(void *arg, enum sf_wal_tail_finding what, uint32_t slot,
                                      uint64_t from, uint64_t to),
                          void *arg);
+/* Is the file, and the log with it, older than the catalogue? Then both were put back: the
+ * catalogue knows a later segment, of which records are in blocks already. (A segment that was
+ * never begun may be in the catalogue, but none of its records in blocks.) */
+bool sf_wal_tail_is_older(const struct sf_wal_tail *t, const struct sf_wal_known *known,
+                          uint64_t ckpt_lsn, const struct sf_wal_found *found, size_t n_found);
 /* Was the segment with this sequence, or a later one, found? */
 bool sf_wal_tail_has(uint64_t sequence, const struct sf_wal_found *found, size_t n_found);

@@ -197,13 +197,16 @@ static const char *wal_verify_last_name(const struct sf_wal_found *found, size_t
 
 /* Compares with what the catalogue stores about the log; see wal_replay.c. */
 static void wal_verify_check_known(struct verify *v, const struct sf_wal_known *known,
-                                   bool has_tail, const struct sf_wal_found *found, size_t n)
+                                   const struct sf_wal_tail *tail, const struct sf_wal_found *found,
+                                   size_t n)
 {
-    if (!known->sequence || has_tail)
+    bool is_older = tail && sf_wal_tail_is_older(tail, known, v->ckpt_lsn, found, n);
+    if (!known->sequence || (tail && !is_older))
         return;
     wal_verify_find(v, true,
-                    SF_WAL_TAIL_NAME
-                    ": is missing or damaged; it is unknown whether the log is complete");
+                    is_older ? SF_WAL_TAIL_NAME ": this and the log are older than the catalogue"
+                             : SF_WAL_TAIL_NAME
+                        ": is missing or damaged; it is unknown whether the log is complete");
     if (sf_wal_tail_has(known->sequence, found, n))
         return;
     wal_verify_find(v, true,
@@ -233,7 +236,7 @@ enum sf_err sf_wal_verify(struct sf_dir *dir, const struct sf_wal_known *known,
     if (!err && has_tail && tail.synced_lsn >= v.next_lsn)
         find_gap(&v, wal_verify_last_name(found, n, name), v.next_lsn, tail.synced_lsn + 1);
     if (!err)
-        wal_verify_check_known(&v, known, has_tail, found, n);
+        wal_verify_check_known(&v, known, has_tail ? &tail : NULL, found, n);
     if (!err)
         *out_n_faults = v.n_faults;
     sf_heap_free(found);

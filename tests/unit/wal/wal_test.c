@@ -322,6 +322,70 @@ TEST(wal, that_is_gone_with_its_tail_is_missed_by_who_knew_its_segment)
     rig_done(&r);
 }
 
+static void copy_to(const char *from, const char *to)
+{
+    static char bytes[1 << 20];
+    size_t n;
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    assert_true(in && out);
+    while ((n = fread(bytes, 1, sizeof(bytes), in)) > 0)
+        assert_int_equal(fwrite(bytes, 1, n, out), n);
+    assert_int_equal(fclose(out), 0);
+    (void)fclose(in);
+}
+
+/* The log and its tail are put back from a copy, and the catalogue is not: they agree with each
+ * other, and lack what came after. */
+TEST(wal, that_is_older_than_the_catalogue_is_missed)
+{
+    struct sf_wal_known later;
+    struct rig r;
+    char slot[600], tail[600], old_slot[640], old_tail[640];
+    rig_init_temporary(&r);
+    r.begin = remember_begun;
+    assert_ok(rig_open(&r));
+    for (uint32_t i = 0; i < 5; i++)
+        assert_ok(rig_put(&r, i, 1, 1000));
+    rig_close(&r);
+    rig_slot_path(&r, 0, slot, sizeof(slot));
+    snprintf(tail, sizeof(tail), "%s/wal.tail", r.path);
+    snprintf(old_slot, sizeof(old_slot), "%s.old", slot);
+    snprintf(old_tail, sizeof(old_tail), "%s.old", tail);
+    copy_to(slot, old_slot);
+    copy_to(tail, old_tail);
+    assert_ok(rig_open(&r)); /* begins a segment */
+    for (uint32_t i = 5; i < 9; i++)
+        assert_ok(rig_put(&r, i, 1, 1000));
+    rig_close(&r);
+    later = begun;
+    assert_int_equal(later.first_lsn, 6);
+    for (uint32_t i = 1; i < 8; i++) {
+        char other[600];
+        rig_slot_path(&r, i, other, sizeof(other));
+        (void)unlink(other);
+    }
+    copy_to(old_slot, slot);
+    copy_to(old_tail, tail);
+    assert_int_equal(unlink(old_slot), 0);
+    assert_int_equal(unlink(old_tail), 0);
+
+    later.ckpt_lsn = r.ckpt_lsn = 5; /* as after a stop between the catalogue and the new segment */
+    r.known = later;
+    assert_int_equal(faults_against(&r, &later), 0);
+    later.ckpt_lsn = r.ckpt_lsn = 7; /* blocks have records of it */
+    assert_int_equal(faults_against(&r, &later), 2);
+    assert_ok(rig_open(&r));
+    assert_true(r.replayed.is_missing && !r.replayed.is_tail_missing);
+    assert_ok(rig_put(&r, 10, 1, 1000));
+    assert_true(sf_wal_last_lsn(r.wal) > 7); /* no number is given again */
+    rig_close(&r);
+    assert_true(begun.sequence > later.sequence);
+    later = begun;
+    later.ckpt_lsn = 7;
+    assert_int_equal(faults_against(&r, &later), 0);
+    rig_done(&r);
+}
+
 TEST(wal, knows_what_a_deleted_slot_held)
 {
     struct rig r;
