@@ -426,6 +426,9 @@ static enum sf_err start_listener(struct sf_server *s, struct sf_why *why)
         .n_addresses = s->config->n_addresses,
         .n_loops = cores > 4 ? cores / 4 : 1,
         .limits = {.connections = most_connections(s->config),
+                   .answers_len = s->config->memory_len / 8 < SF_LIMIT_ANSWERS_LEN
+                                      ? s->config->memory_len / 8
+                                      : SF_LIMIT_ANSWERS_LEN,
                    .bodies_len = s->config->memory_len / 16 < SF_LIMIT_BODIES_LEN
                                      ? s->config->memory_len / 16
                                      : SF_LIMIT_BODIES_LEN,

@@ -33,7 +33,7 @@
     (1u << 30) /* all bodies in spool files together; stops uploads that fill the disk */
 #define SF_LIMIT_ANSWERS_LEN                                                                 \
     (32u << 20) /* responses that clients have not read yet; above it the longest unread are \
-                   dropped */
+                   dropped; less on a server with less memory */
 #define SF_LIMIT_LATE_LEN                                                                          \
     (512u << 20)                         /* parts of responses that wait in files for slow clients \
                                           */

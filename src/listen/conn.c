@@ -394,9 +394,9 @@ bool sf_conn_may_answer(struct sf_conn *c, size_t body_len)
     struct sf_listen_shared *shared = c->loop->shared;
     size_t all = atomic_load_explicit(&shared->answers_len, memory_order_relaxed);
 
-    if (all <= SF_LIMIT_ANSWERS_LEN || body_len <= ANSWER_FREE_LEN)
+    if (all <= shared->limits.answers_len || body_len <= ANSWER_FREE_LEN)
         return true;
-    if (all <= 2 * (size_t)SF_LIMIT_ANSWERS_LEN && unsent_len(c) <= UNREAD_LEN_MAX)
+    if (all <= 2 * shared->limits.answers_len && unsent_len(c) <= UNREAD_LEN_MAX)
         return true;
     sf_loop_fault(c->loop, SF_FAULT_FLOOD, "too many answers are not read", c->peer);
     return false;
@@ -434,7 +434,7 @@ void sf_conn_advance(struct sf_conn *c)
         decide_reading(c);
     count_answers(c);
     if (atomic_load_explicit(&c->loop->shared->answers_len, memory_order_relaxed) >
-        SF_LIMIT_ANSWERS_LEN)
+        c->loop->shared->limits.answers_len)
         sf_loop_evict(c->loop);
     c->is_active = false;
     if (c->wants_close)

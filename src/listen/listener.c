@@ -41,6 +41,8 @@ static void fill_limits(struct sf_listen_limits *l)
         l->body_len = SF_LIMIT_BODY_LEN;
     if (!l->bodies_len)
         l->bodies_len = SF_LIMIT_BODIES_LEN;
+    if (!l->answers_len)
+        l->answers_len = SF_LIMIT_ANSWERS_LEN;
     if (!l->requests)
         l->requests = l->bodies_len / SF_LIMIT_STREAM_LEN;
     if (!l->header_timeout_ms)

@@ -25,6 +25,7 @@ struct sf_listen_limits { /* 0: the default of base/limits.h */
     size_t requests; /* concurrent HTTP/2 requests of all connections; each connection may have one
                       * more */
     size_t header_len, body_len, bodies_len;
+    size_t answers_len; /* of answers that are not sent yet, all connections together */
     unsigned header_timeout_ms, body_timeout_ms, idle_timeout_ms, total_timeout_ms;
 };
 

@@ -185,7 +185,8 @@ void sf_loop_evict(struct sf_loop *loop)
     const atomic_size_t *all = &loop->shared->answers_len;
     size_t gone = 0;
 
-    while (atomic_load_explicit(all, memory_order_relaxed) - gone > SF_LIMIT_ANSWERS_LEN) {
+    while (atomic_load_explicit(all, memory_order_relaxed) - gone >
+           loop->shared->limits.answers_len) {
         struct sf_conn *oldest = NULL;
         for (struct sf_conn *c = loop->conns; c; c = c->next) {
             if (c->answers_len && !c->is_closing && !c->wants_close &&

@@ -5,6 +5,7 @@
 #include "exec/tenant.h"
 #include "intake/quota.h"
 #include "os/clock.h"
+#include "serve/long_answer.h"
 #include "serve/router.h"
 
 /* Adds a note when code in the answer has no function names yet. */
@@ -44,6 +45,7 @@ void sf_call_finish(struct sf_call *call)
                         status, ns > 0 ? (uint64_t)ns : 0);
     say_naming(call);
     sf_call_say_unread(call);
+    sf_long_answer_move(call);
     if (call->has_query_place)
         sf_quota_query_end(call->service->quota, call->tenant);
     sf_exchange_finish(call->ex);

@@ -1,10 +1,15 @@
 #include "serve/long_answer.h"
 
 #include "base/account.h"
+#include "base/limits.h"
 #include "base/time_unit.h"
 #include "os/clock.h"
 
-enum { KEEP_LEN = 8 << 20, PIECE_LEN = 128 << 10 };
+enum {
+    KEEP_LEN = 8 << 20,
+    PIECE_LEN = 128 << 10,
+    MOVE_PARTS = 64, /* an answer of more than this part of the server's memory is moved */
+};
 
 static const int64_t PATIENCE_NS = 20 * SF_NS_PER_S;
 
@@ -65,6 +70,28 @@ void sf_long_answer_begin(struct sf_call *call, const struct sf_query_ctx *q)
     b->spill = send_piece;
     b->spill_arg = call;
     b->spill_len = KEEP_LEN;
+}
+
+static bool answer_is_long(const struct sf_call *call)
+{
+    const struct sf_response *r = call->response;
+    uint64_t memory_len = call->service->memory_len ? call->service->memory_len
+                                                    : SF_LIMIT_MEMORY_LEN;
+    return r->body.len > memory_len / MOVE_PARTS && !r->body.err && !r->is_framed &&
+           !call->is_answer_begun && !sf_exchange_has_streamed(call->ex) &&
+           !call->request->is_grpc && call->form != SF_FORM_GRPC_WEB &&
+           call->request->method != SF_METHOD_HEAD;
+}
+
+void sf_long_answer_move(struct sf_call *call)
+{
+    struct sf_buf *b = &call->response->body;
+    if (!answer_is_long(call))
+        return;
+    call->answer_until_ns = 1; /* in the past: does not wait */
+    if (send_piece(call, b))
+        call->response->is_broken = true;
+    sf_buf_done(b);
 }
 
 bool sf_long_answer_end(struct sf_call *call)

@@ -14,3 +14,7 @@
 void sf_long_answer_begin(struct sf_call *call, const struct sf_query_ctx *q);
 /* To be called after it: sends the rest. Returns true, so that a handler may end with it. */
 bool sf_long_answer_end(struct sf_call *call);
+/* For an answer that was written as a whole: if it is long, what the client does not read at once
+ * waits in a file instead of in memory. Does not wait: an answer for which the files have no room
+ * is aborted. */
+void sf_long_answer_move(struct sf_call *call);
