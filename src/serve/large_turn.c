@@ -1,6 +1,8 @@
 #include "serve/large_turn.h"
 
 #include "base/limits.h"
+#include "base/time_unit.h"
+#include "os/clock.h"
 #include "os/memory.h"
 #include "serve/call.h"
 #include "serve/ingest_wait.h"
@@ -15,8 +17,11 @@ enum {
     ONE_OF_POOL = 32,     /* one of them */
     SURE = 32,            /* always for the request with the turn */
     MERGE_LEN = 12 << 20, /* for a merge that begins meanwhile */
-    OTHER_LEN = 32 << 20  /* the program, its libraries and threads, and what the store keeps */
+    OTHER_LEN = 32 << 20, /* the program, its libraries and threads, and what the store keeps */
+    SHORT_LEN = 8 << 20   /* above its memory the process takes less at a time: half of what it may
+                           * exceed it by */
 };
+#define LOOK_NS (20 * SF_NS_PER_MS)
 
 static size_t large_turn_least(size_t a, size_t b)
 {
@@ -152,6 +157,33 @@ static bool has_spare(void *arg, size_t len)
     return sf_memory_resident_len() + len + kept + MERGE_LEN < t->memory_len;
 }
 
+/* The lines of the budget are limits of their own: on a small server their sum and the program may
+ * exceed it when all are used at once. */
+static bool is_short(struct sf_large_turns *t)
+{
+    int64_t now_ns = sf_clock_mono_ns();
+    int_fast64_t looked_ns = atomic_load(&t->looked_ns);
+    if (now_ns - looked_ns > LOOK_NS &&
+        atomic_compare_exchange_strong(&t->looked_ns, &looked_ns, now_ns)) {
+        bool is = sf_memory_resident_len() > t->memory_len + SHORT_LEN;
+        if (is) {
+            sf_memory_give_back();
+            is = sf_memory_resident_len() > t->memory_len + SHORT_LEN;
+        }
+        atomic_store(&t->is_short, is);
+    }
+    return atomic_load(&t->is_short);
+}
+
+/* False: others are being decoded, and the process has no memory for one more. */
+static bool may_decode(struct sf_large_turns *t)
+{
+    if (atomic_fetch_add(&t->n_decoding, 1) == 0 || !is_short(t))
+        return true;
+    atomic_fetch_sub(&t->n_decoding, 1);
+    return false;
+}
+
 static void large_turn_close(struct sf_worker *worker)
 {
     if (!worker->account.pool)
@@ -213,8 +245,12 @@ enum sf_large_turn sf_large_turn_run(struct sf_call *call, struct sf_worker *wor
     enum sf_large_turn turn = is_large ? sf_large_turn_take(call) : SF_LARGE_TURN_MINE;
     if (turn != SF_LARGE_TURN_MINE)
         return turn;
-    *out_err = large_turn_try(call, worker, attempt, arg, why);
-    if (!is_large && (*out_err == SF_ERR_LIMIT || worker->account.is_put_off)) {
+    worker->is_decoding = may_decode(&call->service->large);
+    *out_err = worker->is_decoding
+                   ? large_turn_try(call, worker, attempt, arg, why)
+                   : sf_fail(why, SF_ERR_BUSY, "all of the server's memory is in use; retry");
+    if (worker->is_decoding && !is_large &&
+        (*out_err == SF_ERR_LIMIT || worker->account.is_put_off)) {
         turn = sf_large_turn_take(call);
         if (turn == SF_LARGE_TURN_MINE)
             *out_err = large_turn_try(call, worker, attempt, arg, why);
@@ -229,6 +265,10 @@ enum sf_large_turn sf_large_turn_run(struct sf_call *call, struct sf_worker *wor
 void sf_large_turn_end(struct sf_service *s, struct sf_worker *worker)
 {
     large_turn_close(worker);
+    if (worker->is_decoding) {
+        worker->is_decoding = false;
+        atomic_fetch_sub(&s->large.n_decoding, 1);
+    }
     if (worker->is_large) {
         worker->is_large = false;
         sf_arena_release(&worker->arena);

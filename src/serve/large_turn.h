@@ -9,6 +9,7 @@
  * in the spool file or the listener's budget, and the thread continues with the next request. When
  * the turn is passed on, the oldest parked call goes back to the ingest queue. Any thread. */
 #pragma once
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,6 +32,11 @@ struct sf_large_turns {
     size_t body_len;             /* a longer body is large */
     struct sf_account_pool pool; /* of all requests that are decoded without the turn */
     size_t sure_len, most_len; /* of the request with the turn: always; while the process has it */
+    /* Whether the process holds more than its memory, looked at from time to time. While it does,
+     * one request is decoded at a time. */
+    atomic_bool is_short;
+    atomic_int_fast64_t looked_ns;
+    atomic_uint n_decoding; /* requests from their first attempt to sf_large_turn_end() */
 };
 
 enum sf_large_turn {

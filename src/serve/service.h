@@ -132,6 +132,7 @@ struct sf_worker {
     struct sf_lane *turns; /* decides which query may hold much memory; NULL: the thread does not
                             * serve a lane */
     bool is_large;         /* the current call has the turn */
+    bool is_decoding;      /* the current call counts in sf_large_turns.n_decoding */
     struct sf_account account;     /* memory of the call */
     uint64_t memory_len;           /* memory of the server */
     int64_t until_ns;              /* monotonic: when the current call is ended; 0: it reads no

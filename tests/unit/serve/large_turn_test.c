@@ -275,3 +275,52 @@ TEST(large_turn, tells_what_never_fits_from_what_does_not_fit_now)
     free_call(a);
     free_service(s);
 }
+
+TEST(large_turn, decodes_one_request_at_a_time_while_the_process_holds_too_much)
+{
+    struct sf_service *s = new_service();
+    struct sf_call *a = new_call(s), *b = new_call(s);
+    struct sf_worker *one = new_worker(), *two = new_worker();
+    struct need first = {.len = MIB}, second = {.len = MIB};
+    struct sf_why why;
+    enum sf_err err;
+    sf_large_turn_init(s);
+    s->large.memory_len = 0; /* what it holds is more, unless it holds less than 8 MiB */
+    first.held = sf_heap_new(16 * MIB);
+    memset(first.held, 1, 16 * MIB);
+    void *held = first.held;
+    assert_int_equal(sf_large_turn_run(a, one, take_memory, &first, &err, &why),
+                     SF_LARGE_TURN_MINE);
+    assert_ok(err);
+    assert_int_equal(sf_large_turn_run(b, two, take_memory, &second, &err, &why),
+                     SF_LARGE_TURN_MINE);
+    assert_int_equal(err, SF_ERR_BUSY);
+    assert_int_equal(second.n_runs, 0);
+    assert_non_null(strstr(why.text, "retry"));
+    end_need(s, two, &second);
+    end_need(s, one, &first);
+    second.len = MIB;
+    assert_int_equal(sf_large_turn_run(b, two, take_memory, &second, &err, &why),
+                     SF_LARGE_TURN_MINE);
+    assert_ok(err);
+    end_need(s, two, &second);
+
+    s->large.memory_len = 256 * MIB;
+    s->large.looked_ns = 0; /* looks again */
+    first.len = second.len = MIB;
+    assert_int_equal(sf_large_turn_run(a, one, take_memory, &first, &err, &why),
+                     SF_LARGE_TURN_MINE);
+    assert_ok(err);
+    assert_int_equal(sf_large_turn_run(b, two, take_memory, &second, &err, &why),
+                     SF_LARGE_TURN_MINE);
+    assert_ok(err);
+    end_need(s, one, &first);
+    end_need(s, two, &second);
+    assert_int_equal(atomic_load(&s->large.n_decoding), 0);
+    sf_heap_free(held);
+    free_worker(one);
+    free_worker(two);
+    free_call(a);
+    free_call(b);
+    free_service(s);
+}
