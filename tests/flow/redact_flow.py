@@ -120,6 +120,14 @@ def tell_what_is_kept(s, trace, ok):
         answer = s.post("/api/v1/silences", json.dumps({"matchers": [matcher], "duration": "2h"}), JSON)
         assert answer.status == 400 and "secret" in answer.text, answer.text
         look_for_secrets([("refusal", answer.body)])
+    rule = {"metricName": "profiles_recorded_x", "matchers": ['{service_name="shop"}', '{__profile_type__="process_cpu:cpu:nanoseconds:cpu:nanoseconds"}'],
+            "groupBy": ["pod"], "externalLabels": [{"name": "db.password", "value": secret()}]}
+    posted("/settings.v1.RecordingRulesService/UpsertRecordingRule", rule)
+    for part in ({"matchers": rule["matchers"] + [f'{{note="{secret("github")}"}}']}, {"matchers": rule["matchers"] + [f'{{password="{secret()}"}}']},
+                 {"matchers": rule["matchers"] + [f'{{note=~".*{secret("vault")}"}}']}, {"groupBy": [secret("github")]}):
+        answer = s.post("/settings.v1.RecordingRulesService/UpsertRecordingRule", json.dumps({**rule, **part}), JSON)
+        assert answer.status == 400, (part, answer.status, answer.text)
+        look_for_secrets([("refusal", answer.body)])
     ok(s.get(f"/api/v1/control?service={quoted('github')}&instance={quoted('pair')}&host={quoted('url')}&agent={quoted('github')}&problem={quoted('url')}"))
     posted(f"/api/v1/profiling?service={quoted('github')}&instance={quoted('github')}", {"enabled": True})
     for path in ("/api/v1/deploys", "/api/v1/pins", "/api/v1/silences", "/api/v1/collectors", "/api/v1/profiling/audit", "/api/v1/profiling?service=*"):

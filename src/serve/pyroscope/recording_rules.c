@@ -371,12 +371,48 @@ static void recording_rules_make_id(char out[NEW_ID_LEN])
         out[i] = letters[sf_random_u64() % (sizeof(letters) - 1)];
 }
 
-/* External labels are written to disk and exposed on /metrics: without secrets. */
+/* A text that selects data is refused if it contains a secret: after redaction it would select
+ * something else. Labels of profiles have [REDACTED] in its place. */
+static enum sf_err recording_rules_refuse_secret(const struct sf_redactor *redactor,
+                                                 struct sf_arena *req, sf_str key, sf_str value,
+                                                 struct sf_why *why)
+{
+    struct sf_attr attr = {key, {.type = SF_VALUE_STR, .str = value}};
+    uint64_t n = 0;
+    enum sf_err err = sf_redact_attr(redactor, req, &attr, &n, why);
+    if (err || sf_str_starts(value, SF_STR("[REDACTED")))
+        return err;
+    return sf_str_eq(attr.key, key) && sf_str_eq(attr.val.str, value)
+               ? SF_OK
+               : sf_fail(why, SF_ERR_INPUT,
+                         "a name or matcher looks like a secret, and rules are stored; labels of "
+                         "profiles have [REDACTED] in its place");
+}
+
+static enum sf_err recording_rules_refuse_secrets(const struct sf_redactor *redactor,
+                                                  const struct sf_recording_rule *rule,
+                                                  struct sf_arena *req, struct sf_why *why)
+{
+    struct sf_label_selector selector = {0};
+    enum sf_err err = sf_recording_rule_selector(rule, req, &selector, why);
+    for (size_t i = 0; !err && i < selector.n; i++)
+        err = recording_rules_refuse_secret(redactor, req, selector.list[i].key,
+                                            selector.list[i].val, why);
+    for (size_t i = 0; !err && i < rule->n_groups; i++)
+        err = recording_rules_refuse_secret(redactor, req, SF_STR("label"), rule->groups[i], why);
+    if (!err)
+        err = recording_rules_refuse_secret(redactor, req, SF_STR("name"), rule->metric, why);
+    return err ? err
+               : recording_rules_refuse_secret(redactor, req, SF_STR("function"), rule->function,
+                                               why);
+}
+
+/* Rules are written to disk, and external labels exposed on /metrics: without secrets. */
 static enum sf_err recording_rules_redact(struct sf_call *call, struct sf_arena *req,
                                           struct sf_recording_rule *rule, struct sf_why *why)
 {
     const struct sf_redactor *redactor = call->service->intake.redactor;
-    enum sf_err err = SF_OK;
+    enum sf_err err = redactor ? recording_rules_refuse_secrets(redactor, rule, req, why) : SF_OK;
     uint64_t n = 0;
     for (size_t i = 0; redactor && !err && i < rule->n_labels; i++) {
         struct sf_label *l = &rule->labels[i];
