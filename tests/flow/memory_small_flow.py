@@ -189,7 +189,12 @@ def test_many_services_are_listed():
         statuses = [s.get(path, timeout=300).status for path in (
             "/api/v1/services?from=now-1h&until=now", "/metrics", "/api/services", "/api/v1/keep?from=now-1h&until=now",
             "/api/v2/search/tag/resource.service.name/values", "/api/v1/findings?each=service")]
-        assert set(statuses) <= {200, 413, 429} and 200 in statuses, statuses
+        threads = [threading.Thread(target=lambda: statuses.append(s.get("/metrics", timeout=300).status)) for _ in range(5)]
+        for t in threads:  # 17 MB each
+            t.start()
+        for t in threads:
+            t.join()
+        assert set(statuses) <= {200, 413, 429} and statuses.count(200) >= 6, statuses
     in_group(64, work)
 
 
