@@ -23,6 +23,9 @@ import tap  # noqa: E402,F401
 PROGRAM = os.environ["SPANFLAME"]
 TRACE_METHOD = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 PB, JSON = "application/x-protobuf", "application/json"
+# How long a test waits for the server before it gives up. Not a statement about the server: with 24 other busy processes, an
+# upload of 16 MiB takes more than 30 s.
+PATIENCE_S = 300
 
 
 def free_port():
@@ -65,7 +68,7 @@ class Server:
             self.wait_until_ready()
         return self
 
-    def wait_until_ready(self, seconds=60):
+    def wait_until_ready(self, seconds=PATIENCE_S):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if self.process.poll() is not None:
@@ -82,7 +85,7 @@ class Server:
         with open(self.log_path, encoding="utf-8", errors="replace") as f:
             return f.read()
 
-    def stop(self, sig=signal.SIGTERM, seconds=60):
+    def stop(self, sig=signal.SIGTERM, seconds=PATIENCE_S):
         self.process.send_signal(sig)
         code = self.process.wait(seconds)
         self.log_file.close()
@@ -116,7 +119,7 @@ class Server:
 
     # ---- HTTP/1.1 ----
 
-    def request(self, method, path, body=None, headers=None, token="own", timeout=30, address=None):
+    def request(self, method, path, body=None, headers=None, token="own", timeout=PATIENCE_S, address=None):
         """`address`: of the client, 127.0.0.x; without a token each is a client of its own."""
         headers = dict(headers or {})
         token = self.token if token == "own" else token
@@ -167,7 +170,7 @@ class Server:
         """(exit code, header lines and trailers, body)"""
         with tempfile.TemporaryDirectory() as tmp:
             out, head = os.path.join(tmp, "out"), os.path.join(tmp, "head")
-            command = ["curl", "-sS", "-o", out, "-D", head, *(args if "--max-time" in args else ("--max-time", "30", *args))]
+            command = ["curl", "-sS", "-o", out, "-D", head, *(args if "--max-time" in args else ("--max-time", str(PATIENCE_S), *args))]
             if data is not None:
                 with open(os.path.join(tmp, "in"), "wb") as f:
                     f.write(data)
