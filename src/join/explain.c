@@ -7,12 +7,15 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/num.h"
+#include "flame/batch_tree.h"
 #include "join/explain_focus.h"
 #include "join/explain_holder.h"
 #include "join/thinned.h"
 #include "link/explain_part.h"
 
 #define SMALLEST 0.02 /* share of the duration from which a group of spans is listed */
+#define COUNTED  1e-3 /* ns: a span is in its group, and takes no time */
 enum {
     MOST_GROUPS = 64, /* at most this many groups of spans are listed separately */
     CHILD_FUNCTIONS = 3
@@ -157,18 +160,49 @@ static void fit_groups(struct groups *g, double part_ns)
         g->list[i].ns *= part_ns / sum;
 }
 
+/* The time of each child, with all below it, on the critical path of the span; 0 for those that the
+ * span does not wait for. Children beside others on the path take less than their duration. */
+static enum sf_err find_waits(struct work *w, uint32_t span, uint64_t *child_ns, struct sf_why *why)
+{
+    const struct sf_span_tree *t = &w->t.set->tree;
+    struct sf_times_sum *sum = sf_arena_new(w->q->req, sizeof(*sum));
+    uint32_t *todo = sf_arena_new_n(w->q->req, t->n_spans + 1u, sizeof(*todo));
+    const uint64_t *path_ns;
+    uint64_t whole_ns;
+    enum sf_err err = sum && todo
+                          ? sf_explain_times_sum_path(sum, &w->t, span, &whole_ns, &path_ns, why)
+                          : sf_no_room(why, "the query");
+    for (uint32_t k = t->first[span]; !err && k < t->first[span + 1]; k++) {
+        uint32_t n = 0;
+        todo[n++] = t->children[k];
+        while (n > 0) {
+            uint32_t at = todo[--n];
+            child_ns[t->children[k]] += at < w->t.set->n_own ? path_ns[at] : 0;
+            for (uint32_t i = t->first[at]; i < t->first[at + 1]; i++)
+                todo[n++] = t->children[i];
+        }
+    }
+    return err;
+}
+
 static enum sf_err explain_give_children(struct work *w, uint32_t span, struct sf_why *why)
 {
     const struct sf_span_tree *t = &w->t.set->tree;
     struct groups *here = sf_arena_new(w->q->req, sizeof(*here));
     struct groups *there = sf_arena_new(w->q->req, sizeof(*there));
+    uint64_t *child_ns = sf_arena_new_n(w->q->req, t->n_spans + 1u, sizeof(*child_ns));
     struct sf_explain_part *local = explain_find_part(w, SF_PART_CHILD), *remote = find_remote(w);
-    enum sf_err err = here && there ? SF_OK : sf_no_room(why, "the query");
+    enum sf_err err = here && there && child_ns ? find_waits(w, span, child_ns, why)
+                                                : sf_no_room(why, "the query");
     for (uint32_t k = t->first[span]; !err && k < t->first[span + 1]; k++) {
         uint32_t child = t->children[k];
-        if (child < w->t.set->n_own)
+        double overlap = child < w->t.set->n_own ? explain_overlap(t, child, span) : 0;
+        bool is_waited = sf_span_tree_end_ns(t, child) <= sf_span_tree_end_ns(t, span);
+        /* One that runs beside others only is counted. */
+        if (overlap > 0)
             explain_add_span(w->t.set, sf_span_tree_is_local(t, child, span) ? here : there, child,
-                             explain_overlap(t, child, span));
+                             is_waited ? fmax(fmin((double)child_ns[child], overlap), COUNTED)
+                                       : overlap);
     }
     if (!err && local) {
         fit_groups(here, (double)local->ns);
@@ -217,11 +251,32 @@ static enum sf_err explain_of_span(struct work *w, struct sf_why *why)
 
 /* ---- the whole trace ---- */
 
+/* The child spans that outlive a span on the path: the path is in the span, its time is in them. */
+static void add_outliving(const struct work *w, struct groups *g, uint32_t span, bool is_local,
+                          double ns)
+{
+    const struct sf_span_tree *t = &w->t.set->tree;
+    double all = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t k = t->first[span]; k < t->first[span + 1]; k++) {
+            uint32_t child = t->children[k];
+            if (child >= w->t.set->n_own || sf_span_tree_is_local(t, child, span) != is_local ||
+                sf_span_tree_end_ns(t, child) <= sf_span_tree_end_ns(t, span))
+                continue;
+            double in_it = explain_overlap(t, child, span);
+            if (pass == 0)
+                all += in_it;
+            else
+                explain_add_span(w->t.set, g, child, fmin(in_it, ns * in_it / all));
+        }
+}
+
 /* Lists the spans in which each part was spent. */
 static enum sf_err give_places(struct work *w, const uint64_t *path_ns, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     for (int part = 0; !err && part < SF_PARTS; part++) {
+        bool is_child = part == SF_PART_CHILD || part == SF_PART_REMOTE;
         struct sf_explain_part *to = explain_find_part(w, (enum sf_ledger_part)part);
         struct groups *g = to ? sf_arena_new(w->q->req, sizeof(*g)) : NULL;
         if (!to)
@@ -230,13 +285,14 @@ static enum sf_err give_places(struct work *w, const uint64_t *path_ns, struct s
             return sf_no_room(why, "the query");
         for (uint32_t i = 0; i < w->t.set->n_own; i++) {
             const struct sf_span_times *s = &w->t.spans[i];
-            double own = sf_explain_times_own(s);
-            if (own > 0)
-                explain_add_span(w->t.set, g, i,
-                                 (double)sf_explain_times_ns(s, (enum sf_ledger_part)part) *
-                                     (double)path_ns[i] / own);
+            double own = sf_explain_times_own(s), on_path = (double)path_ns[i];
+            double ns = (double)sf_explain_times_ns(s, (enum sf_ledger_part)part);
+            if (is_child && on_path > own)
+                add_outliving(w, g, i, part == SF_PART_CHILD, fmin(ns, on_path - own));
+            else if (!is_child && own > 0)
+                explain_add_span(w->t.set, g, i, ns * fmin(on_path / own, 1));
         }
-        err = give_groups(w, g, (double)w->out.duration_ns, false, to, why);
+        err = give_groups(w, g, (double)w->out.duration_ns, is_child, to, why);
     }
     return err;
 }
@@ -252,6 +308,26 @@ static uint32_t root_of(const struct sf_link_set *set)
             best = root;
     }
     return best;
+}
+
+/* The request is over when its roots have ended. False: no space. */
+static bool note_later(struct work *w)
+{
+    const struct sf_link_set *set = w->t.set;
+    const struct sf_span_tree *t = &set->tree;
+    uint64_t end_ns = 0;
+    uint32_t n = 0;
+    for (uint32_t k = t->first[t->n_spans]; k < t->first[t->n_spans + 1]; k++)
+        if (t->children[k] < set->n_own && sf_span_tree_end_ns(t, t->children[k]) > end_ns)
+            end_ns = sf_span_tree_end_ns(t, t->children[k]);
+    for (uint32_t i = 0; i < set->n_own; i++)
+        n += sf_span_tree_end_ns(t, i) > sf_add_sat_u64(end_ns, (uint64_t)w->out.duration_ns / 10);
+    return n == 0 || sf_arena_print(w->q->req, &w->out.note,
+                                    n == 1 ? "%u span ran on after the root span had ended: its "
+                                             "later time is not part of this"
+                                           : "%u spans ran on after the root span had ended: their "
+                                             "later time is not part of this",
+                                    n);
 }
 
 static enum sf_err explain_of_trace(struct work *w, struct sf_why *why)
@@ -277,6 +353,8 @@ static enum sf_err explain_of_trace(struct work *w, struct sf_why *why)
         w->out.n_samples += (uint64_t)sum->seen[part].samples;
     if (!err && w->focus.len > 0)
         err = sf_explain_focus_path(sum, &w->t, SF_NOBODY, path_ns, w->focus, &w->out.focus, why);
+    if (!err && !note_later(w))
+        return sf_no_room(why, "the query");
     return err ? err : give_places(w, path_ns, why);
 }
 
@@ -320,36 +398,75 @@ static bool explain_is_thinned(const struct sf_keep_state *s)
     return s->fate == SF_FATE_THINNED && s->has_tags;
 }
 
-static bool explain_unknown(struct work *w)
+/* Have profiles of the service been received, and of its time? */
+static enum sf_err explain_find_profiles(const struct work *w, struct sf_store *store,
+                                         sf_str service, bool *out_has_any, bool *out_has_time,
+                                         struct sf_why *why)
+{
+    const struct sf_explain_times *t = &w->t;
+    struct sf_prof_query ask = {.from_ns = INT64_MAX, .select = SF_PROF_OVERLAP};
+    struct sf_prof_list list = {0};
+    for (uint32_t i = 0; i < t->set->n_own; i++) {
+        int64_t start_ns = (int64_t)t->set->spans[i].start_ns;
+        int64_t end_ns = sf_add_sat_i64(start_ns, (int64_t)sf_span_duration_ns(&t->set->spans[i]));
+        if (!sf_str_eq(t->set->services[i], service))
+            continue;
+        ask.from_ns = start_ns < ask.from_ns ? start_ns : ask.from_ns;
+        ask.to_ns = end_ns > ask.to_ns ? end_ns : ask.to_ns;
+    }
+    enum sf_err err = store->ops->prof_list(store, &ask, w->q, &list, why);
+    *out_has_any = *out_has_time = false;
+    for (uint32_t i = 0; !err && i < list.n; i++) {
+        sf_str name;
+        if (!sf_str_eq(list.series[i].service, service))
+            continue;
+        *out_has_any = true;
+        if (!sf_batch_tree_type_print(&list.series[i].type, w->q->req, &name))
+            return sf_no_room(why, "the query");
+        *out_has_time = *out_has_time || sf_time_samples_kind_of(name) != SF_TIME_NONE;
+    }
+    return err;
+}
+
+static enum sf_err explain_unknown(struct work *w, struct sf_store *store, struct sf_why *why)
 {
     struct sf_explain_part *p = explain_find_part(w, SF_PART_UNKNOWN);
     const struct sf_explain_times *t = &w->t;
     sf_str who = p && p->n_children > 0 ? p->children[0].service : w->out.service;
+    bool is_ok = true, has_any = false, has_time = false;
     if (!p || p->ns * 10 <= w->out.duration_ns)
-        return true;
-    if (explain_is_thinned(&t->set->keep) && !has_samples(t, who))
-        return sf_thinned_say(&t->set->keep, w->q->req, &w->out.reason) &&
-               sf_arena_print(w->q->req, &p->reason, "its samples were thinned by rule set %u",
-                              t->set->keep.version);
-    if (t->set->n_types == 0 || !has_samples(t, who)) {
-        sf_span_id named = find_named(t, who);
-        char id[17];
-        sf_span_id_render(named, id);
-        return named ? sf_arena_print(w->q->req, &p->reason,
-                                      "samples of %.*s carry only the id of the request: "
-                                      "spanflame flame --span %s",
-                                      SF_STR_ARG(who), id)
-                     : sf_arena_print(w->q->req, &p->reason,
-                                      t->set->n_types == 0
-                                          ? "no profiles of %.*s were received for its time"
-                                          : "no sample of %.*s could be assigned to it",
-                                      SF_STR_ARG(who));
+        return SF_OK;
+    if (has_samples(t, who)) {
+        if (t->n_kinds[SF_TIME_WALL] + t->n_kinds[SF_TIME_OFF_CPU] == 0)
+            is_ok = sf_arena_print(w->q->req, &p->reason, "waits of %.*s are not profiled",
+                                   SF_STR_ARG(who));
+        else
+            p->reason = SF_STR("no sample covers it");
+        return is_ok ? SF_OK : sf_no_room(why, "the query");
     }
-    if (t->n_kinds[SF_TIME_WALL] + t->n_kinds[SF_TIME_OFF_CPU] == 0)
-        return sf_arena_print(w->q->req, &p->reason, "waits of %.*s are not profiled",
-                              SF_STR_ARG(who));
-    p->reason = SF_STR("no sample covers it");
-    return true;
+    if (explain_is_thinned(&t->set->keep)) {
+        is_ok = sf_thinned_say(&t->set->keep, w->q->req, &w->out.reason) &&
+                sf_arena_print(w->q->req, &p->reason, "its samples were thinned by rule set %u",
+                               t->set->keep.version);
+        return is_ok ? SF_OK : sf_no_room(why, "the query");
+    }
+    sf_span_id named = find_named(t, who);
+    char id[17];
+    sf_span_id_render(named, id);
+    enum sf_err err = named ? SF_OK
+                            : explain_find_profiles(w, store, who, &has_any, &has_time, why);
+    if (err)
+        return err;
+    is_ok = named ? sf_arena_print(w->q->req, &p->reason,
+                                   "samples of %.*s name only span %s, not its child spans",
+                                   SF_STR_ARG(who), id)
+                  : sf_arena_print(w->q->req, &p->reason,
+                                   has_time  ? "no sample of %.*s could be assigned to it"
+                                   : has_any ? "no profiles of CPU or waiting time of %.*s were "
+                                               "received for its time"
+                                             : "no profiles of %.*s were received for its time",
+                                   SF_STR_ARG(who));
+    return is_ok ? SF_OK : sf_no_room(why, "the query");
 }
 
 /* For contended locks: finds the holder. */
@@ -387,8 +504,9 @@ enum sf_err sf_explain_trace(struct sf_store *store, const struct sf_explain_tra
         err = want->span != 0 ? explain_of_span(&w, why) : explain_of_trace(&w, why);
     if (!err)
         err = explain_lock(&w, store, why);
-    if (!err &&
-        (!explain_unknown(&w) || !sf_link_set_say_left_out(w.t.left_out, q->req, &w.out.note)))
+    if (!err)
+        err = explain_unknown(&w, store, why);
+    if (!err && !sf_link_set_say_left_out(w.t.left_out, q->req, &w.out.note))
         err = sf_no_room(why, "the query");
     if (!err) {
         w.out.is_partial = w.t.set->is_partial;

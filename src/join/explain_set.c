@@ -267,8 +267,7 @@ static void explain_set_explain_unknown(struct work *w)
             continue;
         p->reason = w->l.b.n_types == 0 ? SF_STR("no profiles of time from these services")
                     : w->l.b.n_samples == 0 && w->l.b.n_estimated > 0
-                        ? SF_STR("samples name the request and not these spans: its first span "
-                                 "here has them")
+                        ? SF_STR("samples name the first span of each request, not these spans")
                     : w->l.b.n_samples == 0
                         ? SF_STR("no sample carries the id of one of these spans")
                     : !w->l.b.has_waits ? SF_STR("waits are not profiled")

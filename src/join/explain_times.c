@@ -3,6 +3,8 @@
  * (link/ledger.h). Sums over several spans weight each by its share of the critical path. */
 #include "join/explain_times.h"
 
+#include <math.h>
+
 #include "base/list.h"
 #include "exec/traces.h"
 #include "flame/batch_tree.h"
@@ -19,7 +21,8 @@ static enum sf_err explain_times_add_type(struct sf_explain_times *t,
                                           const struct sf_link_want *about, sf_str type,
                                           sf_str chosen, struct sf_why *why)
 {
-    struct sf_link_want want = {.span = about->span, .type = type, .whole = about->whole};
+    struct sf_link_want want = *about;
+    want.type = type;
     enum sf_time_kind kind = sf_time_samples_kind_of(type);
     struct sf_link_set *set = t->set;
     enum sf_err err = SF_OK;
@@ -249,7 +252,7 @@ enum sf_err sf_explain_times_load(struct sf_explain_times *t, struct sf_store *s
                                   sf_trace_id trace, sf_span_id span, struct sf_query_ctx *q,
                                   struct sf_why *why)
 {
-    struct sf_link_want want = {.span = span, .whole = &t->whole};
+    struct sf_link_want want = {.span = span, .whole = &t->whole, .has_others = true};
     char id[33];
     *t = (struct sf_explain_times){.store = store, .q = q};
     t->times = (struct sf_time_samples){.req = q->req, .stacks = &t->builder};
@@ -355,6 +358,20 @@ static enum sf_err find_below(const struct sf_explain_times *t, uint32_t span, s
     return err;
 }
 
+/* Time on the path beyond the span's own: of child spans that outlive it, which are not on the
+ * path. What the span itself does in its own time says nothing about it. */
+static void add_uncovered(struct sf_times_sum *sum, const struct sf_span_times *s, double ns)
+{
+    double child = (double)sf_explain_times_ns(s, SF_PART_CHILD);
+    double remote = (double)sf_explain_times_ns(s, SF_PART_REMOTE);
+    double known = fmin(ns, child + remote);
+    if (known > 0) {
+        sum->ns[SF_PART_CHILD] += known * child / (child + remote);
+        sum->ns[SF_PART_REMOTE] += known * remote / (child + remote);
+    }
+    sum->ns[SF_PART_UNKNOWN] += ns - known;
+}
+
 enum sf_err sf_explain_times_sum_path(struct sf_times_sum *sum, const struct sf_explain_times *t,
                                       uint32_t span, uint64_t *out_whole_ns,
                                       const uint64_t **out_path_ns, struct sf_why *why)
@@ -373,9 +390,8 @@ enum sf_err sf_explain_times_sum_path(struct sf_times_sum *sum, const struct sf_
         double own = sf_explain_times_own(&t->spans[place]), on_path = (double)path.critical_ns[i];
         path_ns[place] = path.critical_ns[i];
         if (on_path > 0 && own > 0)
-            err = sf_explain_times_sum_add(sum, t, place, on_path / own, false, why);
-        else
-            sum->ns[SF_PART_UNKNOWN] += on_path;
+            err = sf_explain_times_sum_add(sum, t, place, fmin(on_path / own, 1), false, why);
+        add_uncovered(sum, &t->spans[place], fmax(on_path - own, 0));
     }
     sf_arena_done(&scratch);
     if (err)

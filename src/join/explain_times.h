@@ -72,8 +72,8 @@ enum sf_err sf_explain_times_sum_add(struct sf_times_sum *sum, const struct sf_e
                                      uint32_t span, double share, bool has_children,
                                      struct sf_why *why);
 /* Sums a span with all its descendants, along the critical path: the parts sum up to its duration,
- * with children resolved. SF_NOBODY: the whole trace. `out_path_ns` (or NULL) gets the time of each
- * span on the path. */
+ * with children resolved but for those that outlive it. SF_NOBODY: the whole trace. `out_path_ns`
+ * (or NULL) gets the time of each span on the path. */
 enum sf_err sf_explain_times_sum_path(struct sf_times_sum *sum, const struct sf_explain_times *t,
                                       uint32_t span, uint64_t *out_whole_ns,
                                       const uint64_t **out_path_ns, struct sf_why *why);

@@ -49,8 +49,9 @@ static enum sf_err link_set_find_span(struct sf_link_load *l, struct sf_why *why
 
 static bool link_set_is_service(const struct sf_link_load *l, sf_str service)
 {
-    return l->set.span == SF_NOBODY ? sf_link_spans_has_service(&l->spans, service)
-                                    : sf_str_eq(l->spans.services[l->set.span], service);
+    return l->set.span == SF_NOBODY || l->want->has_others
+               ? sf_link_spans_has_service(&l->spans, service)
+               : sf_str_eq(l->spans.services[l->set.span], service);
 }
 
 /* Lists the types of the requested services, in the order of the list, without duplicates. */

@@ -16,6 +16,7 @@ struct sf_link_want {
     sf_span_id span; /* the requested one; 0: all of the trace */
     sf_str type;     /* as written by users ("cpu", "inuse_space", a whole id); empty: CPU first */
     const struct sf_trace *whole; /* the trace, if it is already loaded; must stay valid */
+    bool has_others; /* types of all services of the trace, not only of the span's service */
 };
 
 enum sf_link_source { /* where the samples came from */

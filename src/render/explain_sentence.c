@@ -106,6 +106,14 @@ static void explain_sentence_add_amount(const struct sf_explain_part *p, struct 
 static void explain_sentence_add_part(const struct sf_explain_part *p, sf_str service, double whole,
                                       bool is_top, struct sf_buf *out);
 
+/* Do the parts explain more of a span than the time in question? It outlives its parent, or runs
+ * beside others. */
+static bool is_longer(const struct sf_explain_span *s, double whole)
+{
+    return whole > 1.05 * (double)s->ns && s->ns > 0 &&
+           fabs(whole - (double)s->duration_ns) <= 0.01 * whole;
+}
+
 /* " (48 ms running, of that 30 ms regexMatch in checkPriceRules; 8 ms waiting for a lock)" */
 static void add_below(const struct sf_explain_span *s, struct sf_buf *out)
 {
@@ -118,9 +126,15 @@ static void add_below(const struct sf_explain_span *s, struct sf_buf *out)
             break;
         if ((double)s->parts[i].ns * whole < 0)
             continue; /* of a difference: it has the opposite sign */
-        sf_buf_add_str(out, n > 0          ? SF_STR("; ")
-                            : s->count > 1 ? SF_STR(" (the longest: ")
-                                           : SF_STR(" ("));
+        if (n == 0 && s->count == 1 && is_longer(s, whole)) {
+            sf_buf_add_str(out, SF_STR(" (of its "));
+            add_ns(out, whole);
+            sf_buf_add_str(out, SF_STR(": "));
+        } else {
+            sf_buf_add_str(out, n > 0          ? SF_STR("; ")
+                                : s->count > 1 ? SF_STR(" (the longest: ")
+                                               : SF_STR(" ("));
+        }
         explain_sentence_add_part(&s->parts[i], s->service, fabs(whole), false, out);
         n++;
     }
@@ -174,6 +188,8 @@ static void explain_sentence_add_part(const struct sf_explain_part *p, sf_str se
         explain_sentence_add_children(p, service, out);
         return;
     }
+    if (p->n_children == 0 && p->n_more_children > 0 && explain_sentence_is_part(p, "child"))
+        sf_buf_add_str(out, SF_STR(" (of many names, each with a small share)"));
     if (is_cpu) {
         explain_sentence_add_functions(p, is_top ? FUNCTIONS : 2, whole, out);
         return;

@@ -114,7 +114,7 @@ def test_a_trace_names_no_hottest_function_that_is_a_guess():
     assert "estimatedSamples" not in rows[root] and rows[a]["knownSpanId"] == root, rows[root]
     text = run("trace", TRACE)
     said = " ".join(run("why", TRACE).split())
-    assert "samples of go carry only the id of the request" in said and f"spanflame flame --span {ROOT}" in said, said
+    assert f"samples of go name only span {ROOT}, not its child spans" in said, said
     assert "~3 samples" in text and "~4 samples" in text and "workA 50 ms, 71 % with children" in text and "~ estimate" in text, text
 
 
