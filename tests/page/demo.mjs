@@ -84,6 +84,36 @@ test("planted: each by the findings and its Why slow?, two clicks", async () => 
   await done(page);
 });
 
+test("Why slow? stands on a trace, a span, an operation, a box of the heatmap and a mark of a deploy, and each answers", async () => {
+  const page = await open(at("/"));
+  await page.getByRole("table", { name: "Slowest requests" }).getByRole("link", { name: /^Why slow\? POST \/checkout/ }).first().click();
+  await page.locator(".side [data-answer]").filter({ hasText: /^\d[\d.]* m?s:/ }).waitFor();
+  const row = page.locator("[data-span]").filter({ hasText: "order.calculate_totals" }).first();
+  await row.hover();
+  await row.locator(".why-button").click();
+  await page.locator(".side").getByText("order.calculate_totals", { exact: true }).first().waitFor();
+  await page.locator(".side [data-answer]").filter({ hasText: /^\d[\d.]* m?s: .*(running|waiting)/ }).waitFor();
+  await page.getByRole("navigation").getByRole("link", { name: "Services", exact: true }).click();
+  await page.getByRole("link", { name: "order-service", exact: true }).first().click();
+  await page.getByRole("link", { name: "Why slow? order.calculate_totals" }).click();
+  await answer(page).filter({ hasText: /[Ss]low spans take .* more per request than the rest/ }).waitFor();
+  await page.goBack();
+  const heat = page.locator(".heatmap canvas");
+  await heat.waitFor();
+  await page.getByRole("button", { name: /^def456/ }).first().waitFor();
+  const box = await heat.boundingBox();
+  await page.mouse.move(box.x + 80, box.y + 8);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width - 8, box.y + box.height * 0.45, { steps: 4 });
+  await page.mouse.up();
+  await page.getByRole("link", { name: "Why slow? Compare these spans with the rest" }).click();
+  await answer(page).filter({ hasText: /Chosen spans take .* more .*child spans .*mostly order\.calculate_totals/ }).waitFor();
+  await page.goBack();
+  await page.getByRole("button", { name: /^def456/ }).first().click();
+  await answer(page).filter({ hasText: /order-service def456 takes .* more per request than abc123 .*evaluateRules/ }).waitFor();
+  await done(page, "why-slow");
+});
+
 test("the landing page begins with what costs requests most, of three services; the findings have all in order", async () => {
   const page = await open(at("/"));
   await page.getByRole("article").nth(2).waitFor();

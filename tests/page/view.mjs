@@ -66,7 +66,7 @@ test("a box over slow dots compares them with the rest", async () => {
   await page.mouse.move(box.x + box.width - 2, box.y + 60, { steps: 4 });
   await page.mouse.up();
   await page.getByRole("link", { name: "Compare these spans with the rest" }).click();
-  await page.locator("[data-answer]").filter({ hasText: /Right spans take .* mostly lookupRate/ }).waitFor();
+  await page.locator("[data-answer]").filter({ hasText: /Chosen spans take .* mostly lookupRate/ }).waitFor();
   await page.getByRole("table", { name: "Parts of the duration" }).getByRole("row", { name: /^running/ }).waitFor();
   await page.getByRole("table", { name: "Functions that differ" }).waitFor();
   await canvas(page).waitFor();

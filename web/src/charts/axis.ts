@@ -24,6 +24,7 @@ export function logTicks(low: number, high: number, most: number): number[] {
     const v = n * 10 ** p;
     if (v >= low * 0.999 && v <= high * 1.001) out.push(v);
   }
+  if (out.length < 3) return roundTicks(low, high, 4); // much less than a decade
   if (out.length <= most) return out;
   const tens = out.filter((v) => Math.abs(Math.log10(v) - Math.round(Math.log10(v))) < 1e-9);
   return tens.length >= 2 ? tens : out.filter((_, i) => i % Math.ceil(out.length / most) === 0);

@@ -320,7 +320,7 @@ export function Waterfall(props: Props) {
   const begin = Math.max(0, Math.floor(view.top / rowHeight) - EXTRA);
   const end = Math.min(rows.length, Math.ceil((view.top + view.height) / rowHeight) + EXTRA);
   const shown = rows.slice(begin, end);
-  const ticks = useMemo(() => roundTicks(zoom.from * trace.durationNs, zoom.until * trace.durationNs, view.width > 700 ? 5 : 3), [zoom, trace, view.width > 700]);
+  const ticks = useMemo(() => roundTicks(zoom.from * trace.durationNs, zoom.until * trace.durationNs, 5), [zoom, trace]);
   const fold = props.onFold;
   const onKey = (e: KeyboardEvent) => {
     if (e.target !== box.current || e.ctrlKey || e.metaKey || e.altKey) return;

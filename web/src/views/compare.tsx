@@ -43,6 +43,7 @@ const SPLITS = ["all", "p50", "p75", "p90", "p95", "p99", "errors"] as const;
 /** What the two sides are called, everywhere in the view. */
 export function sideNames(url: Params): readonly [string, string] {
   if (url["version"] !== undefined) return ["Before", "After"];
+  if (url["form"] === "box") return ["Other", "Chosen"]; // in a heatmap
   if (url["q"] === undefined || url["by"] !== undefined) return ["Left", "Right"];
   return url["split"] === "errors" ? ["Successful", "Failed"] : ["Fast", "Slow"];
 }
@@ -343,7 +344,7 @@ export function Compare(props: { range: Range }) {
         : undefined;
   const why = useExplain(explained);
   const isDeploy = url["version"] !== undefined;
-  useHead(isDeploy ? `${visible(url["service"] ?? "")} ${visible(url["version"] ?? "")} against ${visible(url["against"] ?? "")}` : "Compare", isDeploy ? `${url["service"] ?? ""} ${url["version"] ?? ""}` : has ? (url["q"] ?? "two queries") : "", isDeploy ? (url["service"] ?? "") : "");
+  useHead(isDeploy ? `${visible(url["service"] ?? "")} ${visible(url["version"] ?? "")} against ${visible(url["against"] ?? "")}` : "Compare", isDeploy ? `${url["service"] ?? ""} ${url["version"] ?? ""}` : has ? (url["q"] ?? (url["form"] === "box" ? "chosen spans" : "two queries")) : "", isDeploy ? (url["service"] ?? "") : "");
   if (!has)
     return (
       <section aria-labelledby="page-title">
@@ -357,7 +358,7 @@ export function Compare(props: { range: Range }) {
           Another comparison
         </ViewLink>
         {url["left"] !== undefined && (
-          <button type="button" class="btn" title="Swap sides" onClick={() => change({ left: url["right"], right: url["left"] })}>
+          <button type="button" class="btn" title="Swap sides" onClick={() => change({ left: url["right"], right: url["left"], form: "" })}>
             <Icon name="swap" /> Swap
           </button>
         )}
@@ -398,7 +399,7 @@ export function Compare(props: { range: Range }) {
             </div>
             {!explained && <div class="card why">
               <p class="says" data-answer>
-                {c.time.summary !== "" ? <Sentence text={`${capital(c.time.summary)}.`} parts={c.time.parts.map((p) => ({ part: p.part, words: p.words, ns: 0, low_ns: null, high_ns: null, functions: p.functions.map((f) => ({ function: f.function, caller: "", library: "", path: "", file: "", line: 0, ns: 0, low_ns: null, high_ns: null })) }))} /> : said(c.reason || c.note)}
+                {c.time.summary !== "" ? <Sentence text={`${capital(c.time.summary.replace(/^right spans/, `${names[1]} spans`))}.`} parts={c.time.parts.map((p) => ({ part: p.part, words: p.words, ns: 0, low_ns: null, high_ns: null, functions: p.functions.map((f) => ({ function: f.function, caller: "", library: "", path: "", file: "", line: 0, ns: 0, low_ns: null, high_ns: null })) }))} /> : said(c.reason || c.note)}
               </p>
               <div class="meta">
                 <span class={c.time.duration.isSignificant ? (c.time.duration.delta > 0 ? "chip bad" : "chip good") : "chip"}>{c.time.duration.isSignificant ? "Significant, 95 %" : "May be chance"}</span>
@@ -407,7 +408,7 @@ export function Compare(props: { range: Range }) {
                 </span>
                 {sides && (
                   <ViewLink to={{ view: "search", q: sides.right }} class="link">
-                    Spans on the right
+                    {url["form"] === "box" ? "Chosen spans" : "Spans on the right"}
                   </ViewLink>
                 )}
               </div>

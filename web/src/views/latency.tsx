@@ -72,6 +72,7 @@ export function Latency(props: { inner: string; range: Range; height?: number; t
     const max = queryDuration(b.maxNs, Math.ceil);
     return {
       view: "compare",
+      form: "box",
       right: `{ ${both(`duration >= ${min} && duration <= ${max}`)} }`,
       left: `{ ${both(`(duration < ${min} || duration > ${max})`)} }`,
       from: String(Math.floor(b.fromMs)),
