@@ -146,6 +146,16 @@ class OldServer:
         self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def ask(self, sql):
+        """Status and text of the answer."""
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            c.request("POST", f"/?user={self.USER}&password={self.PASSWORD}", sql.encode())
+            r = c.getresponse()
+            return r.status, r.read().decode(errors="replace")
+        finally:
+            c.close()
+
 
 def serve(path_of_library, data, port):
     lib = ctypes.CDLL(path_of_library, mode=ctypes.RTLD_GLOBAL)

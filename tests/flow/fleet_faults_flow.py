@@ -5,8 +5,10 @@ import http.client
 import json
 import os
 import random
+import re
 import shutil
 import struct
+import subprocess
 import sys
 import threading
 import time
@@ -17,7 +19,7 @@ import clickhouse_bed  # noqa: E402
 from fleet_flow import KILLS, Proxy, command, config, need_clickhouse, shipped, spans_of, wait_for  # noqa: E402
 from fleet_life_flow import KEEP, QUICK, Hour, gates, judged, pins_of  # noqa: E402
 from pprof_make import otlp  # noqa: E402
-from server import Server, make_span, tap  # noqa: E402
+from server import PROGRAM, Server, make_span, tap  # noqa: E402
 
 
 # ---- one kill, at the worst moment ----
@@ -283,6 +285,32 @@ def test_a_server_that_is_too_old_is_named_and_data_waits():
                 assert error["shipped_record"] == 0 and password not in s.log() + json.dumps(error)
                 found = s.get("/api/search?q=" + urllib.parse.quote('{ name = "waits" }'), {"Accept": "application/json"})
                 assert found.status == 200 and len(json.loads(found.body)["traces"]) == 1, "the node's own data is there"
+
+
+def schema_of_program():
+    done = subprocess.run([PROGRAM, "store", "schema"], capture_output=True, text=True, check=False, timeout=60)
+    return done.returncode, done.stdout
+
+
+def test_replication_cannot_be_tried_on_a_server_that_is_too_old():
+    """Debian's 18.16 is the only ClickHouse at hand with ZooKeeper and ON CLUSTER. It does not know what the tables are made of,
+    replicated or not: docs/fleet.md says so, and this fails when there is another one."""
+    if not clickhouse_bed.OldServer.program():
+        raise tap.Skip("no clickhouse-server here: Debian's 18.16 has replication, and refuses the tables, which is tested")
+    code, schema = schema_of_program()
+    assert code == 0 and "CREATE TABLE" in schema
+    with clickhouse_bed.OldServer() as old:
+        wait_for(lambda: old.ask("SELECT 1")[0] == 200)
+        assert old.ask("SELECT version()")[1].startswith("18.16")
+        assert old.ask("CREATE DATABASE spanflame")[0] == 200
+        refused = {}
+        for statement in schema.split(";\n"):
+            if statement.startswith("CREATE TABLE"):
+                status, text = old.ask(statement)
+                refused[re.search(r"spanflame\.(\w+)", statement)[1]] = text if status != 200 else ""
+        for table in ("traces", "spans", "profiles", "aggregates", "details", "undecided", "stacks", "frames"):
+            assert "CODEC" in refused[table], (table, refused[table])
+        assert "non_replicated_deduplication_window" in refused["batches"] and "DateTime64" in refused["leases"], refused
 
 
 # ---- hundreds of kills ----
