@@ -55,7 +55,7 @@ const LISTS: Readonly<Record<string, readonly (readonly [string, string])[]>> = 
   "views/findings.tsx": [["open", "{shown} of {open.length} findings"], ["r.services", "and ${count(r.services.length - NAMED)} more"]],
   "views/overview.tsx": [["some.includes(f))]", "{first.length} of {told.length} findings"]],
   "trace/trace_time.ts": [["b.durationNs - a.durationNs)", "all.length - chosen.length"]],
-  "views/search.tsx": [["b.ns - a.ns))", "where the time went is asked of"]],
+  "views/search.tsx": [["b.ns - a.ns))", "time breakdowns of the first"]],
   "views/profiles.tsx": [["all", "{lines.length} of {lines.length + left} services are drawn"]],
   "why/set_why.tsx": [["Shown[])", "Best examples"]],
 };

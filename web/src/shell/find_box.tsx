@@ -43,7 +43,7 @@ export function FindBox(props: { services: readonly string[] }) {
   const isService = meant?.to["view"] === "service";
   const fit = isService || t === "" ? props.services.filter((s) => s.toLowerCase().includes(t)) : [];
   const listed = fit.slice(0, SERVICES);
-  const first: Meant | undefined = isService ? (fit.length > 0 ? undefined : { to: { view: "search", q: `{ name =~ ${JSON.stringify(`.*${text.trim().replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}.*`)} }` }, words: "Search for spans whose name has this" }) : meant;
+  const first: Meant | undefined = isService ? (fit.length > 0 ? undefined : { to: { view: "search", q: `{ name =~ ${JSON.stringify(`.*${text.trim().replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}.*`)} }` }, words: "Search for spans whose name contains this" }) : meant;
   const offers: Meant[] = [...(first ? [first] : []), ...listed.map((s) => ({ to: { view: "service", service: s }, words: s }))];
   const go = (m: Meant | undefined) => {
     if (!m) return;

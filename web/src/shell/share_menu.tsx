@@ -149,7 +149,7 @@ function Ways() {
   return (
     <div class="menu-list">
       <button type="button" onClick={() => copy(link(), "Link")}>
-        Copy the link <span class="faint">with the time as it is now</span>
+        Copy the link <span class="faint">with fixed times</span>
       </button>
       <button type="button" onClick={() => copy(commandOf(params(), Date.now(), location.origin), "Command")}>
         Copy the command <span class="faint">for a terminal</span>

@@ -174,7 +174,7 @@ function columns(doing: ReturnType<typeof useSwitch>): readonly Column<Collector
     { key: "host", title: "Host, process", by: (c) => c.host, cell: (c) => `${visible(c.host)}${c.pid ? `, ${String(c.pid)}` : ""}` },
     { key: "agent", title: "Collector", by: (c) => c.agent, cell: (c) => <Name text={c.agent} /> },
     { key: "rate", title: "Rate", hint: "CPU samples per second in effect", isNumber: true, by: (c) => (c.paused ? -1 : c.rate), cell: (c) => (c.paused ? "paused" : c.rate === 0 ? "off" : `${String(c.rate)} Hz`) },
-    { key: "cost", title: "Own cost", hint: "share of the process's CPU time in the last 10 s or longer when it last asked; at the start of a process, since then", isNumber: true, by: (c) => c.ownCostPercent ?? -1, cell: (c) => (c.ownCostPercent === null ? "not told" : percent(c.ownCostPercent / 100)) },
+    { key: "cost", title: "Own cost", hint: "share of the process's CPU time in the last 10 s or longer at its last request; at the start of a process, since then", isNumber: true, by: (c) => c.ownCostPercent ?? -1, cell: (c) => (c.ownCostPercent === null ? "not reported" : percent(c.ownCostPercent / 100)) },
     { key: "seen", title: "Last seen", isNumber: true, by: (c) => c.secondsAgo, cell: (c) => <time dateTime={c.lastSeen} title={c.lastSeen}>{c.waiting ? "connected" : `${String(c.secondsAgo)} s ago`}</time> },
     { key: "version", title: "Version applied", hint: "of the document that it has applied", by: (c) => c.version, cell: (c) => <code>{c.version === "" ? "none" : visible(c.version)}</code> },
     { key: "problem", title: "Problem", by: (c) => c.problem, cell: (c) => (c.problem === "" ? "" : <span class="bad">{visible(c.problem)}</span>) },

@@ -78,7 +78,7 @@ export function DeployVerdict(props: { deploy: Deploy; change: DeployChange | un
   const { deploy: d, change: c } = props;
   if (!d.isSeen) return <span class="f3 sm">reported, but not seen in spans or profiles yet</span>;
   if (d.key === "") return <span class="f3 sm">seen in profiles, not in spans</span>;
-  if (!isExplained(d)) return <span class="f3 sm">{hasSides(d) ? "told by its commit" : "the version before it is not known"}</span>;
+  if (!isExplained(d)) return <span class="f3 sm">{hasSides(d) ? "see the row of its commit" : "the version before it is not known"}</span>;
   if (c === undefined) return <span class="faint">…</span>;
   const e = c.explain;
   if (e instanceof ApiError) return <span class="bad sm">failed: {visible(e.message)}</span>;

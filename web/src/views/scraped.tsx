@@ -37,7 +37,7 @@ const COLUMNS: readonly Column<ScrapeTarget>[] = [
   { key: "url", title: "Address", isWide: true, by: (t) => t.scrapeUrl, cell: (t) => <code>{visible(t.scrapeUrl)}</code> },
   { key: "health", title: "State", by: (t) => t.health, cell: (t) => (t.health === "down" ? <span class="bad">down</span> : visible(t.health)) },
   { key: "samples", title: "Samples", hint: "of the last answer", isNumber: true, by: (t) => t.samples, cell: (t) => String(t.samples) },
-  { key: "last", title: "Last asked", by: (t) => t.lastScrape, cell: (t) => (t.health === "unknown" ? "not yet" : <time dateTime={t.lastScrape}>{visible(t.lastScrape.slice(11, 19))}</time>) },
+  { key: "last", title: "Last request", by: (t) => t.lastScrape, cell: (t) => (t.health === "unknown" ? "not yet" : <time dateTime={t.lastScrape}>{visible(t.lastScrape.slice(11, 19))}</time>) },
   { key: "every", title: "Every", by: (t) => t.scrapeInterval, cell: (t) => visible(t.scrapeInterval) },
   { key: "error", title: "Problem", isWide: true, by: (t) => t.lastError, cell: (t) => (t.lastError === "" ? "" : <span class="bad">{visible(t.lastError)}</span>) },
 ];

@@ -71,7 +71,7 @@ function columnsOf(mostNs: number, causes: Told): readonly Column<Row>[] {
     { key: "bar", title: "", cell: (r) => <span class="len"><i style={{ width: `${String((r.ns / mostNs) * 100)}%` }} /></span> },
     { key: "span", title: "Matching span", isNumber: true, by: (r) => Number(r.span?.durationNanos ?? 0), cell: (r) => (r.span ? <Fig text={duration(Number(r.span.durationNanos))} /> : "") },
     { key: "matched", title: "Matches", isNumber: true, by: (r) => r.matched, cell: (r) => String(r.matched) },
-    { key: "cause", title: "Where its time went", hint: `asked of the first ${String(EXPLAINED)}`, isWide: true, cell: (r) => (causes.isAsked(r) ? <CauseWords cause={causes.of.get(r.trace.traceID)} /> : "") },
+    { key: "cause", title: "Where its time went", hint: `for the first ${String(EXPLAINED)}`, isWide: true, cell: (r) => (causes.isAsked(r) ? <CauseWords cause={causes.of.get(r.trace.traceID)} /> : "") },
     {
       key: "why",
       title: "",
@@ -207,7 +207,7 @@ export function Search(props: { range: Range }) {
             <div class="toolbar">
               <h2>Traces</h2>
               <span class="f3" role="status">
-                {found.data ? `${order !== "cause" && rows.length > EXPLAINED ? `where the time went is asked of ${String(EXPLAINED)}; ` : ""}${rows.length >= Number(limit) ? `the newest ${String(rows.length)}, older ones may match too` : String(rows.length)}${order === "cause" ? (first.every((r) => causes.has(r.trace.traceID)) ? `; ${String(shown.length)} causes of the ${String(first.length)} slowest` : `; asking where the time of the ${String(first.length)} slowest went`) : ""}` : ""}
+                {found.data ? `${order !== "cause" && rows.length > EXPLAINED ? `time breakdowns of the first ${String(EXPLAINED)}; ` : ""}${rows.length >= Number(limit) ? `the newest ${String(rows.length)}, older ones may match too` : String(rows.length)}${order === "cause" ? (first.every((r) => causes.has(r.trace.traceID)) ? `; ${String(shown.length)} causes of the ${String(first.length)} slowest` : `; asking where the time of the ${String(first.length)} slowest went`) : ""}` : ""}
               </span>
               <Segment label="Order" value={order === "" ? "" : order === "cause" ? "cause" : order === SLOWEST ? SLOWEST : "other"} of={ORDERS} onChange={(o) => change({ sort: o })} />
               <span class="spring" />
