@@ -132,9 +132,9 @@ static void time_traces(struct store_rig *r, const struct totals *t, const char 
 static void time_search(struct store_rig *r)
 {
     struct sf_value ns = {.type = SF_VALUE_INT, .i64 = INT64_C(3600000000000)};
-    struct sf_cond cond = {SF_SCOPE_INTRINSIC, SF_OP_GT, SF_STR("duration"), &ns, 1};
+    struct sf_cond cond = {SF_SCOPE_INTRINSIC, SF_OP_GT, SF_STR("duration"), &ns, 1, {0}};
     struct sf_value text = {.type = SF_VALUE_STR, .str = SF_STR("nobody has this")};
-    struct sf_cond none = {SF_SCOPE_SPAN, SF_OP_EQ, SF_STR("user.id"), &text, 1};
+    struct sf_cond none = {SF_SCOPE_SPAN, SF_OP_EQ, SF_STR("user.id"), &text, 1, {0}};
     struct sf_span_query q = {.conds = &cond,
                               .n_conds = 1,
                               .is_all = true,

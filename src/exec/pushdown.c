@@ -4,8 +4,9 @@
 
 #include "model/span_rows.h"
 #include "query/expr_fold.h"
+#include "regex/regex_literal.h"
 
-enum { MAX_CONDS = 32 };
+enum { MAX_CONDS = 32, MAX_PATTERN_LEN = 1024 };
 
 struct list {
     struct sf_cond conds[MAX_CONDS];
@@ -64,6 +65,20 @@ static bool intrinsic_key(enum sf_intrinsic i, sf_str *out)
     }
 }
 
+/* A text that every match of a pattern contains; empty: none is known. */
+static sf_str pattern_part(sf_str pattern, struct sf_arena *req)
+{
+    struct sf_buf literal = {0};
+    sf_str part = SF_STR_NONE;
+    bool is_all;
+    if (pattern.len <= MAX_PATTERN_LEN)
+        sf_regex_literal(pattern, &literal, &is_all);
+    if (!sf_buf_ok(&literal) || !sf_arena_copy(req, sf_buf_str(&literal), &part))
+        part = SF_STR_NONE;
+    sf_buf_done(&literal);
+    return part;
+}
+
 static void add_comparison(struct list *l, const struct sf_expr *e)
 {
     bool is_mirrored = e->right->kind == SF_EXPR_ATTR && e->left->kind == SF_EXPR_LITERAL;
@@ -87,6 +102,8 @@ static void add_comparison(struct list *l, const struct sf_expr *e)
     } else if (c.scope != SF_SCOPE_INTRINSIC && e->op != SF_EXPR_AND && e->op != SF_EXPR_OR &&
                e->op <= SF_EXPR_NO_MATCH) {
         c.op = SF_OP_EXISTS; /* !=, =~ and !~ are false for a missing attribute */
+        if (e->op == SF_EXPR_MATCH && !is_mirrored && lit->literal.type == SF_TYPE_STRING)
+            c.part = pattern_part(lit->literal.str, l->req);
     } else {
         return;
     }

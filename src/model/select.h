@@ -34,6 +34,7 @@ struct sf_cond { /* one condition for the store; a store that cannot evaluate it
     sf_str key;
     const struct sf_value *vals; /* for = and !=: a set of values */
     uint32_t n_vals;
+    sf_str part; /* EXISTS: a value that is a text matters only if it contains this; empty: any */
 };
 
 struct sf_key { /* an attribute by scope and name */

@@ -83,8 +83,9 @@ static inline void walk_searches(const struct sf_span_block_reader *r, uint32_t 
 {
     struct sf_value text = {.type = SF_VALUE_STR, .str = SF_STR("GET")};
     struct sf_value number = {.type = SF_VALUE_INT, .i64 = 200};
-    struct sf_cond conds[] = {{SF_SCOPE_ANY, SF_OP_EQ, SF_STR("http.method"), &text, 1},
-                              {SF_SCOPE_ANY, SF_OP_GT, SF_STR("http.status_code"), &number, 1}};
+    struct sf_cond conds[] = {
+        {SF_SCOPE_ANY, SF_OP_EQ, SF_STR("http.method"), &text, 1, {0}},
+        {SF_SCOPE_ANY, SF_OP_GT, SF_STR("http.status_code"), &number, 1, {0}}};
     uint32_t tenant = sf_span_block_reader_granule(r, granule)->tenant;
     struct sf_trace_place at;
     sf_trace_id trace = {{1, 2, 3}};

@@ -283,25 +283,26 @@ static void make_query(struct model *m, struct sf_cond *conds, struct sf_value *
     *q = (struct sf_span_query){.conds = conds, .is_all = true, .columns = SF_COL_ALL};
     if (sf_otlp_make_below(&m->make, 2)) {
         conds[q->n_conds] = (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("name"),
-                                             &vals[q->n_conds], 1};
+                                             &vals[q->n_conds],  1,        {0}};
         vals[q->n_conds++] = (struct sf_value){.type = SF_VALUE_STR, .str = like->span.name};
     }
     if (sf_otlp_make_below(&m->make, 2)) {
         conds[q->n_conds] = (struct sf_cond){SF_SCOPE_RESOURCE, SF_OP_EQ, SF_STR("service.name"),
-                                             &vals[q->n_conds], 1};
+                                             &vals[q->n_conds], 1,        {0}};
         vals[q->n_conds++] = (struct sf_value){.type = SF_VALUE_STR,
                                                .str = like->resource->service};
     }
     if (sf_otlp_make_below(&m->make, 3) == 0) {
         conds[q->n_conds] = (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_GT, SF_STR("duration"),
-                                             &vals[q->n_conds], 1};
+                                             &vals[q->n_conds],  1,        {0}};
         vals[q->n_conds++] = (struct sf_value){
             .type = SF_VALUE_INT, .i64 = (int64_t)sf_span_duration_ns(&like->span) / 2};
     }
     if (like->span.attrs.n && sf_otlp_make_below(&m->make, 2)) {
         const struct sf_attr *a =
             &like->span.attrs.list[sf_otlp_make_below(&m->make, like->span.attrs.n)];
-        conds[q->n_conds] = (struct sf_cond){SF_SCOPE_SPAN, SF_OP_EQ, a->key, &vals[q->n_conds], 1};
+        conds[q->n_conds] = (struct sf_cond){SF_SCOPE_SPAN,     SF_OP_EQ, a->key,
+                                             &vals[q->n_conds], 1,        {0}};
         if (a->val.type == SF_VALUE_STR || a->val.type == SF_VALUE_INT) {
             vals[q->n_conds] = a->val;
             q->n_conds++;
@@ -448,7 +449,7 @@ static void compare_tags(struct model *m, bool is_names)
     if (!is_names)
         q.name = some.list[sf_otlp_make_below(&m->make, some.n)].key;
     if (sf_otlp_make_below(&m->make, 2)) {
-        cond = (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("name"), &name, 1};
+        cond = (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("name"), &name, 1, {0}};
         q.conds = &cond;
         q.n_conds = 1;
     }

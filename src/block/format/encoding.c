@@ -454,6 +454,13 @@ bool sf_encoding_strings_may_have(uint8_t enc, sf_bytes raw, uint32_t n, sf_str 
     }
 }
 
+bool sf_encoding_strings_may_contain(uint8_t enc, sf_bytes raw, uint32_t n, sf_str part)
+{
+    struct sf_planes lens;
+    return enc != SF_ENC_STR || !sf_planes_parse(&raw, n, &lens) ||
+           bytes_may_have(raw.p, raw.len, part.p, part.len);
+}
+
 /* ---- numbers ---- */
 
 void sf_encoding_f64_encode(struct sf_buf *out, const uint64_t *bits, uint32_t n)

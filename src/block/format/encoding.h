@@ -44,6 +44,8 @@ enum sf_err sf_encoding_strings_decode(uint8_t enc, sf_bytes raw, uint32_t n, st
  * decoding. True wrongly only for STR, if the bytes of `text` occur otherwise, for HEX and UUID
  * likewise, and for lists that cannot be decoded. */
 bool sf_encoding_strings_may_have(uint8_t enc, sf_bytes raw, uint32_t n, sf_str text);
+/* May one of them contain `part`? Only STR is searched; the others are true. */
+bool sf_encoding_strings_may_contain(uint8_t enc, sf_bytes raw, uint32_t n, sf_str part);
 
 void sf_encoding_f64_encode(struct sf_buf *out, const uint64_t *bits, uint32_t n);
 void sf_encoding_bits_encode(struct sf_buf *out, const uint64_t *vals, uint32_t n);

@@ -5,6 +5,8 @@
 #include "block/format/encoding.h"
 #include "block/span/reader.h"
 
+enum { FEW_SEARCHES = 4 }; /* are made in any case */
+
 struct match_ctx {
     const struct sf_span_block_reader *r;
     struct sf_match_memo *memo;
@@ -208,6 +210,29 @@ static enum sf_err search_column(struct match_ctx *m, uint32_t column, sf_str wa
     return err;
 }
 
+/* Searches the part of a text that a pattern requires in the encoded values, before rows are
+ * decoded. Where most searches find it, decoding follows anyway, and they are stopped. */
+static enum sf_err texts_may_contain(struct match_ctx *m, uint32_t column, sf_str part, bool *out)
+{
+    struct sf_match_memo *memo = m->memo;
+    struct sf_chunk_desc d[2];
+    unsigned n = sf_span_block_reader_descs(m->r, m->granule, column, d);
+    struct sf_arena tmp = m->scratch;
+    sf_bytes raw;
+    enum sf_err err;
+
+    *out = true;
+    if (n == 0 || d[n - 1].encoding != SF_ENC_STR ||
+        memo->n_contained > memo->n_searched / 4 + FEW_SEARCHES)
+        return SF_OK;
+    err = sf_span_block_reader_chunk(m->r, m->granule, &d[n - 1], &tmp, &raw, m->why);
+    if (!err)
+        *out = sf_encoding_strings_may_contain(d[n - 1].encoding, raw, d[n - 1].n_values, part);
+    memo->n_searched++;
+    memo->n_contained += *out;
+    return err;
+}
+
 static enum sf_err text_may_be(struct match_ctx *m, uint32_t column, uint64_t key_hash, sf_str want,
                                bool *out)
 {
@@ -275,6 +300,8 @@ static enum sf_err columns_may_match(struct match_ctx *m, uint8_t scope, const s
         if (sf_span_block_reader_descs(m->r, m->granule, SF_BLOCK_FIRST_KEY + key, d) == 0)
             continue;
         *out = c->op != SF_OP_EQ;
+        if (c->op == SF_OP_EXISTS && c->part.len && m->r->typed[key].type == SF_VALUE_STR)
+            err = texts_may_contain(m, SF_BLOCK_FIRST_KEY + key, c->part, out);
         for (uint32_t v = 0; v < c->n_vals && !*out && !err; v++) {
             if (!is_known_want(&c->vals[v]))
                 *out = true;

@@ -101,6 +101,7 @@ struct sf_match_memo {
         bool is_yes;
     } asked[SF_MATCH_ASKED];
     uint32_t n_asked;
+    uint32_t n_searched, n_contained; /* searches for the part of a text, and hits */
 };
 /* Can this granule contain a row for which all conditions are true? False is certain; true is an
  * estimate from zone maps, dictionary hashes and attribute filters. With a memo (may be NULL),

@@ -198,14 +198,14 @@ TEST(span_block_search, never_denies_a_condition_that_a_row_fulfils)
                 .type = SF_VALUE_STR,
                 .str = sf_span_block_reader_resources(r, &n)[s->resource].service};
             struct sf_cond conds[12] = {
-                {SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("name"), &name, 1},
-                {SF_SCOPE_INTRINSIC, SF_OP_GE, SF_STR("duration"), &dur, 1},
-                {SF_SCOPE_INTRINSIC, SF_OP_LE, SF_STR("duration"), &dur, 1},
-                {SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("duration"), &dur, 1},
-                {SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("status"), &status, 1},
-                {SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("kind"), &kind, 1},
-                {SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("unknown"), &name, 1},
-                {SF_SCOPE_RESOURCE, SF_OP_EQ, SF_STR("service.name"), &service, 1},
+                {SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("name"), &name, 1, {0}},
+                {SF_SCOPE_INTRINSIC, SF_OP_GE, SF_STR("duration"), &dur, 1, {0}},
+                {SF_SCOPE_INTRINSIC, SF_OP_LE, SF_STR("duration"), &dur, 1, {0}},
+                {SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("duration"), &dur, 1, {0}},
+                {SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("status"), &status, 1, {0}},
+                {SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("kind"), &kind, 1, {0}},
+                {SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("unknown"), &name, 1, {0}},
+                {SF_SCOPE_RESOURCE, SF_OP_EQ, SF_STR("service.name"), &service, 1, {0}},
             };
             size_t n_conds = 8;
             memcpy(&dur.i64, &(uint64_t){sf_span_duration_ns(s)}, 8);
@@ -214,12 +214,15 @@ TEST(span_block_search, never_denies_a_condition_that_a_row_fulfils)
                                         .f64 = (double)sf_span_duration_ns(s)};
             if (s->attrs.n) {
                 const struct sf_attr *x = &s->attrs.list[roll(&(struct dice){at}, s->attrs.n)];
-                conds[n_conds++] = (struct sf_cond){SF_SCOPE_SPAN, SF_OP_EQ, x->key, &x->val, 1};
-                conds[n_conds++] = (struct sf_cond){SF_SCOPE_ANY, SF_OP_EXISTS, x->key, NULL, 0};
+                conds[n_conds++] = (struct sf_cond){SF_SCOPE_SPAN, SF_OP_EQ, x->key,
+                                                    &x->val,       1,        {0}};
+                conds[n_conds++] = (struct sf_cond){SF_SCOPE_ANY, SF_OP_EXISTS, x->key, NULL, 0,
+                                                    {0}};
             }
             if (s->n_events && s->events[0].attrs.n) {
                 const struct sf_attr *x = &s->events[0].attrs.list[0];
-                conds[n_conds++] = (struct sf_cond){SF_SCOPE_EVENT, SF_OP_EQ, x->key, &x->val, 1};
+                conds[n_conds++] = (struct sf_cond){SF_SCOPE_EVENT, SF_OP_EQ, x->key,
+                                                    &x->val,        1,        {0}};
             }
             assert_ok(sf_granule_match_may_hold(r, g, info->tenant, conds, n_conds, NULL, scratch,
                                                 &may, &why));
@@ -227,9 +230,9 @@ TEST(span_block_search, never_denies_a_condition_that_a_row_fulfils)
                 fail_msg("row %u of granule %u is denied", at, g);
         }
         for (int i = 0; i < 2; i++) {
-            struct sf_cond c = {SF_SCOPE_ANY, SF_OP_EQ, SF_STR("absent"), &absent, 1};
+            struct sf_cond c = {SF_SCOPE_ANY, SF_OP_EQ, SF_STR("absent"), &absent, 1, {0}};
             if (i == 1)
-                c = (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("name"), &absent, 1};
+                c = (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("name"), &absent, 1, {0}};
             assert_ok(
                 sf_granule_match_may_hold(r, g, info->tenant, &c, 1, NULL, scratch, &may, &why));
             n_denied += !may;
@@ -354,7 +357,7 @@ TEST(span_block_search, denies_values_that_no_row_has)
         sf_str text;
         struct sf_arena tmp = a;
         struct sf_value v = {.type = SF_VALUE_STR};
-        struct sf_cond c = {SF_SCOPE_SPAN, SF_OP_EQ, SF_STR("id"), &v, 1};
+        struct sf_cond c = {SF_SCOPE_SPAN, SF_OP_EQ, SF_STR("id"), &v, 1, {0}};
         uint32_t row = i * 35; /* of granule row / 16384; one filter is for four granules */
         sf_arena_print(&tmp, &text, "id/%u/x", row);
         v.str = text;
@@ -370,7 +373,7 @@ TEST(span_block_search, denies_values_that_no_row_has)
         struct sf_match_memo memo = {0};
         struct sf_arena tmp = a;
         struct sf_value v[2] = {{.type = SF_VALUE_STR}, {.type = SF_VALUE_STR, .str = SF_STR("y")}};
-        struct sf_cond c = {SF_SCOPE_SPAN, SF_OP_EQ, SF_STR("id"), v, 2};
+        struct sf_cond c = {SF_SCOPE_SPAN, SF_OP_EQ, SF_STR("id"), v, 2, {0}};
         sf_arena_print(&tmp, &v[0].str, "id/%u/x", i);
         for (uint32_t g = 0; g < 5; g++) {
             bool alone;
@@ -382,7 +385,7 @@ TEST(span_block_search, denies_values_that_no_row_has)
     for (int64_t i = 0; i < 8000; i += 500) {
         struct sf_value v = {.type = SF_VALUE_INT, .i64 = i};
         struct sf_value f = {.type = SF_VALUE_DOUBLE, .f64 = (double)i + 0.5};
-        struct sf_cond c = {SF_SCOPE_ANY, SF_OP_EQ, SF_STR("shard"), &v, 1};
+        struct sf_cond c = {SF_SCOPE_ANY, SF_OP_EQ, SF_STR("shard"), &v, 1, {0}};
         assert_ok(sf_granule_match_may_hold(r, 0, 1, &c, 1, NULL, scratch, &may, &why));
         assert_int_equal(may, i % 1000 == 0);
         c.vals = &f;
@@ -400,14 +403,14 @@ TEST(span_block_search, denies_values_that_no_row_has)
             struct sf_cond cond;
             bool may;
         } CASES[] = {
-            {{SF_SCOPE_INTRINSIC, SF_OP_GT, SF_STR("duration"), &v, 1}, false},
-            {{SF_SCOPE_INTRINSIC, SF_OP_GE, SF_STR("duration"), &v, 1}, true},
-            {{SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("status"), &unset, 1}, false},
-            {{SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("kind"), &other, 1}, true},
-            {{SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("name"), &other, 1}, false},
-            {{SF_SCOPE_INTRINSIC, SF_OP_NE, SF_STR("name"), &other, 1}, true},
-            {{SF_SCOPE_RESOURCE, SF_OP_EQ, SF_STR("service.name"), &other, 1}, false},
-            {{SF_SCOPE_SPAN, SF_OP_EXISTS, SF_STR("nothing"), NULL, 0}, false},
+            {{SF_SCOPE_INTRINSIC, SF_OP_GT, SF_STR("duration"), &v, 1, {0}}, false},
+            {{SF_SCOPE_INTRINSIC, SF_OP_GE, SF_STR("duration"), &v, 1, {0}}, true},
+            {{SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("status"), &unset, 1, {0}}, false},
+            {{SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("kind"), &other, 1, {0}}, true},
+            {{SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("name"), &other, 1, {0}}, false},
+            {{SF_SCOPE_INTRINSIC, SF_OP_NE, SF_STR("name"), &other, 1, {0}}, true},
+            {{SF_SCOPE_RESOURCE, SF_OP_EQ, SF_STR("service.name"), &other, 1, {0}}, false},
+            {{SF_SCOPE_SPAN, SF_OP_EXISTS, SF_STR("nothing"), NULL, 0, {0}}, false},
         };
         assert_ok(sf_granule_match_may_hold(r, 0, 1, &CASES[i].cond, 1, NULL, scratch, &may, &why));
         if (may != CASES[i].may)
@@ -515,4 +518,36 @@ TEST(span_block_search, counts_operations_beyond_the_limit_together)
         }
         sf_span_block_reader_close(r);
     }
+}
+
+/* A pattern requires a part of a text: granules in which no value contains it are ruled out. Where
+ * most values do, searching stops, and the answer is "may". */
+TEST(span_block_search, searches_the_part_that_a_pattern_requires)
+{
+    struct sf_arena a = make_arena(), scratch = make_arena();
+    struct sf_span_block_reader *r = write_ids(70000, &a);
+    struct sf_cond c = {SF_SCOPE_SPAN, SF_OP_EXISTS, SF_STR("id"), NULL, 0, SF_STR("/19999/")};
+    struct sf_match_memo memo = {0};
+    struct sf_why why;
+    bool may;
+
+    for (uint32_t g = 0; g < 5; g++) {
+        assert_ok(sf_granule_match_may_hold(r, g, 1, &c, 1, NULL, scratch, &may, &why));
+        assert_int_equal(may, g == 19999 / 16384);
+        assert_ok(sf_granule_match_may_hold(r, g, 1, &c, 1, &memo, scratch, &may, &why));
+        assert_int_equal(may, g == 19999 / 16384);
+    }
+    assert_int_equal(memo.n_searched, 5);
+    c.part = SF_STR("id/");
+    for (uint32_t i = 0; i < 50; i++) {
+        assert_ok(sf_granule_match_may_hold(r, i % 5, 1, &c, 1, &memo, scratch, &may, &why));
+        assert_true(may);
+    }
+    assert_true(memo.n_searched < 15);
+    c.key = SF_STR("shard"); /* a number: nothing to search */
+    assert_ok(sf_granule_match_may_hold(r, 0, 1, &c, 1, NULL, scratch, &may, &why));
+    assert_true(may);
+    sf_span_block_reader_close(r);
+    sf_arena_done(&a);
+    sf_arena_done(&scratch);
 }

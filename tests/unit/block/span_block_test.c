@@ -225,7 +225,7 @@ TEST(span_block, keeps_attributes_when_keys_are_more_than_columns)
     assert_true(sf_value_eq(rows.want[1].vals[rows.want[1].code[299]], v));
     assert_true(rows.want[1].code[298] == SF_NONE);
     assert_true(sf_value_eq(rows.want[0].vals[rows.want[0].code[2]], spans[2].attrs.list[5].val));
-    cond = (struct sf_cond){SF_SCOPE_SPAN, SF_OP_EQ, want[1].name, &v, 1};
+    cond = (struct sf_cond){SF_SCOPE_SPAN, SF_OP_EQ, want[1].name, &v, 1, {0}};
     assert_ok(sf_granule_match_may_hold(r, 0, 1, &cond, 1, NULL, scratch, &may, &why));
     assert_true(may);
     sf_span_block_reader_close(r);

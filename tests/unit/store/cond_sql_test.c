@@ -19,10 +19,10 @@ TEST(cond_sql, says_of_columns_what_is_asked)
     struct sf_value text = {.type = SF_VALUE_STR, .str = SF_STR("it's \\")},
                     error = {.type = SF_VALUE_INT, .i64 = 2},
                     second = {.type = SF_VALUE_INT, .i64 = 1000000000};
-    struct sf_cond conds[] = {{SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("name"), &text, 1},
-                              {SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("status"), &error, 1},
-                              {SF_SCOPE_INTRINSIC, SF_OP_GT, SF_STR("duration"), &second, 1},
-                              {SF_SCOPE_RESOURCE, SF_OP_EQ, SF_STR("service.name"), &text, 1}};
+    struct sf_cond conds[] = {{SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("name"), &text, 1, {0}},
+                              {SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("status"), &error, 1, {0}},
+                              {SF_SCOPE_INTRINSIC, SF_OP_GT, SF_STR("duration"), &second, 1, {0}},
+                              {SF_SCOPE_RESOURCE, SF_OP_EQ, SF_STR("service.name"), &text, 1, {0}}};
     struct sf_span_query query = {.conds = conds, .n_conds = 4, .is_all = true};
     struct sf_buf sql = {0};
     assert_true(sf_str_eq(where(&sql, &query),
@@ -49,14 +49,15 @@ TEST(cond_sql, leaves_out_what_is_not_certain)
 {
     struct sf_value text = {.type = SF_VALUE_STR, .str = SF_STR("x")},
                     none = {.type = SF_VALUE_EMPTY};
-    struct sf_cond name = {SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("name"), &text, 1};
-    const struct sf_cond open[] = {{SF_SCOPE_SPAN, SF_OP_NE, SF_STR("k"), &text, 1},
-                                   {SF_SCOPE_SPAN, SF_OP_NOT_EXISTS, SF_STR("k"), NULL, 0},
-                                   {SF_SCOPE_SPAN, SF_OP_NO_MATCH, SF_STR("k"), &text, 1},
-                                   {SF_SCOPE_SPAN, SF_OP_EQ, SF_STR("k"), &none, 1},
-                                   {SF_SCOPE_EVENT, SF_OP_EQ, SF_STR("k"), &text, 1},
-                                   {SF_SCOPE_INTRINSIC, SF_OP_LT, SF_STR("name"), &text, 1},
-                                   {SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("rootName"), &text, 1}};
+    struct sf_cond name = {SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("name"), &text, 1, {0}};
+    const struct sf_cond open[] = {
+        {SF_SCOPE_SPAN, SF_OP_NE, SF_STR("k"), &text, 1, {0}},
+        {SF_SCOPE_SPAN, SF_OP_NOT_EXISTS, SF_STR("k"), NULL, 0, {0}},
+        {SF_SCOPE_SPAN, SF_OP_NO_MATCH, SF_STR("k"), &text, 1, {0}},
+        {SF_SCOPE_SPAN, SF_OP_EQ, SF_STR("k"), &none, 1, {0}},
+        {SF_SCOPE_EVENT, SF_OP_EQ, SF_STR("k"), &text, 1, {0}},
+        {SF_SCOPE_INTRINSIC, SF_OP_LT, SF_STR("name"), &text, 1, {0}},
+        {SF_SCOPE_INTRINSIC, SF_OP_EQ, SF_STR("rootName"), &text, 1, {0}}};
     struct sf_buf sql = {0};
     for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++) {
         struct sf_cond both[] = {open[i], name};
@@ -72,20 +73,20 @@ TEST(cond_sql, looks_for_attributes_by_type)
 {
     struct sf_value text = {.type = SF_VALUE_STR, .str = SF_STR("v")},
                     number = {.type = SF_VALUE_DOUBLE, .f64 = 0.5};
-    struct sf_cond c = {SF_SCOPE_SPAN, SF_OP_EQ, SF_STR("k"), &text, 1};
+    struct sf_cond c = {SF_SCOPE_SPAN, SF_OP_EQ, SF_STR("k"), &text, 1, {0}};
     struct sf_span_query query = {.conds = &c, .n_conds = 1, .is_all = true};
     struct sf_buf sql = {0};
     assert_true(sf_str_eq(where(&sql, &query),
                           SF_STR(" AND ((hasAny(arrayConcat(sv, xk), ['v','k']) AND "
                                  "(arrayExists((k, v) -> k = 'k' AND v IN ('v'), sk, sv) OR "
                                  "has(xk, 'k'))))")));
-    c = (struct sf_cond){SF_SCOPE_SPAN, SF_OP_LE, SF_STR("k"), &number, 1};
+    c = (struct sf_cond){SF_SCOPE_SPAN, SF_OP_LE, SF_STR("k"), &number, 1, {0}};
     assert_true(sf_str_eq(
         where(&sql, &query),
         SF_STR(" AND ((arrayExists((k, v) -> k = 'k' AND (v <= toFloat64(0.5)), ik, iv) OR "
                "arrayExists((k, v) -> k = 'k' AND (v <= toFloat64(0.5) OR isNaN(v)), dk, dv) OR "
                "has(sk, 'k') OR has(xk, 'k')))")));
-    c = (struct sf_cond){SF_SCOPE_RESOURCE, SF_OP_EQ, SF_STR("k"), &text, 1};
+    c = (struct sf_cond){SF_SCOPE_RESOURCE, SF_OP_EQ, SF_STR("k"), &text, 1, {0}};
     assert_true(sf_str_eq(where(&sql, &query),
                           SF_STR(" AND ((resource IN (SELECT resource FROM db.resources WHERE "
                                  "tenant IN () AND arrayExists((k, v) -> k = 'k' AND v IN "

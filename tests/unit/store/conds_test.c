@@ -61,7 +61,7 @@ static void resource(enum sf_op op, struct sf_value val, const char *want)
 {
     const struct sf_value have[ROWS] = {whole(4), whole(5),     whole(6),
                                         real(5),  text("five"), {.type = SF_VALUE_NONE}};
-    judge(have, (struct sf_cond){SF_SCOPE_RESOURCE, op, KEY, &val, 1}, want);
+    judge(have, (struct sf_cond){SF_SCOPE_RESOURCE, op, KEY, &val, 1, {0}}, want);
 }
 
 /* What cannot be compared is left to the layer above: only a certain no is a no. */
@@ -83,9 +83,9 @@ TEST(conds, order_texts)
     const struct sf_value have[ROWS] = {text("a"), text("b"), text("c"),
                                         whole(1),  text(""),  text("bb")};
     const struct sf_value b = text("b");
-    judge(have, (struct sf_cond){SF_SCOPE_RESOURCE, SF_OP_LT, KEY, &b, 1}, "100110");
-    judge(have, (struct sf_cond){SF_SCOPE_RESOURCE, SF_OP_GE, KEY, &b, 1}, "011101");
-    judge(have, (struct sf_cond){SF_SCOPE_RESOURCE, SF_OP_EQ, KEY, &b, 1}, "010000");
+    judge(have, (struct sf_cond){SF_SCOPE_RESOURCE, SF_OP_LT, KEY, &b, 1, {0}}, "100110");
+    judge(have, (struct sf_cond){SF_SCOPE_RESOURCE, SF_OP_GE, KEY, &b, 1, {0}}, "011101");
+    judge(have, (struct sf_cond){SF_SCOPE_RESOURCE, SF_OP_EQ, KEY, &b, 1, {0}}, "010000");
 }
 
 /* As doubles these are equal. */
@@ -95,9 +95,9 @@ TEST(conds, tell_large_whole_numbers_apart)
     const struct sf_value have[ROWS] = {whole(big - 1), whole(big), whole(big + 1),
                                         whole(-big),    whole(0),   whole(INT64_MAX)};
     const struct sf_value v = whole(big);
-    judge(have, (struct sf_cond){SF_SCOPE_RESOURCE, SF_OP_EQ, KEY, &v, 1}, "010000");
-    judge(have, (struct sf_cond){SF_SCOPE_RESOURCE, SF_OP_LT, KEY, &v, 1}, "100110");
-    judge(have, (struct sf_cond){SF_SCOPE_RESOURCE, SF_OP_GT, KEY, &v, 1}, "001001");
+    judge(have, (struct sf_cond){SF_SCOPE_RESOURCE, SF_OP_EQ, KEY, &v, 1, {0}}, "010000");
+    judge(have, (struct sf_cond){SF_SCOPE_RESOURCE, SF_OP_LT, KEY, &v, 1, {0}}, "100110");
+    judge(have, (struct sf_cond){SF_SCOPE_RESOURCE, SF_OP_GT, KEY, &v, 1, {0}}, "001001");
 }
 
 TEST(conds, know_kinds_and_statuses_by_name_and_number)
@@ -105,12 +105,12 @@ TEST(conds, know_kinds_and_statuses_by_name_and_number)
     const struct sf_value two[] = {text("server"), whole(4)}, error = text("error"),
                           odd = text("nothing we know");
     const sf_str kind = SF_STR("kind"), status = SF_STR("status");
-    judge(NULL, (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_EQ, kind, two, 1}, "001000");
-    judge(NULL, (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_EQ, kind, two, 2}, "001010");
-    judge(NULL, (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_NE, kind, two, 1}, "111111");
-    judge(NULL, (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_EQ, kind, two, 0}, "111111");
-    judge(NULL, (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_EQ, kind, &odd, 1}, "111111");
-    judge(NULL, (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_EQ, status, &error, 1}, "001001");
+    judge(NULL, (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_EQ, kind, two, 1, {0}}, "001000");
+    judge(NULL, (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_EQ, kind, two, 2, {0}}, "001010");
+    judge(NULL, (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_NE, kind, two, 1, {0}}, "111111");
+    judge(NULL, (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_EQ, kind, two, 0, {0}}, "111111");
+    judge(NULL, (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_EQ, kind, &odd, 1, {0}}, "111111");
+    judge(NULL, (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_EQ, status, &error, 1, {0}}, "001001");
 }
 
 /* 0 when a span ends before it begins. */
@@ -118,9 +118,9 @@ TEST(conds, know_durations)
 {
     const struct sf_value ten = whole(10), none = whole(0);
     const sf_str key = SF_STR("duration");
-    judge(NULL, (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_GT, key, &ten, 1}, "000011");
-    judge(NULL, (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_GE, key, &ten, 1}, "000111");
-    judge(NULL, (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_LT, key, &ten, 1}, "111000");
-    judge(NULL, (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_LE, key, &ten, 1}, "111100");
-    judge(NULL, (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_EQ, key, &none, 1}, "110000");
+    judge(NULL, (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_GT, key, &ten, 1, {0}}, "000011");
+    judge(NULL, (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_GE, key, &ten, 1, {0}}, "000111");
+    judge(NULL, (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_LT, key, &ten, 1, {0}}, "111000");
+    judge(NULL, (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_LE, key, &ten, 1, {0}}, "111100");
+    judge(NULL, (struct sf_cond){SF_SCOPE_INTRINSIC, SF_OP_EQ, key, &none, 1, {0}}, "110000");
 }

@@ -566,7 +566,8 @@ static bool copy_conds(struct cursor *c, const struct sf_span_query *query)
     for (size_t i = 0; i < query->n_conds; i++) {
         struct sf_value *vals = sf_arena_new_n(&c->args, query->conds[i].n_vals + 1, sizeof(*vals));
         list[i] = query->conds[i];
-        if (!vals || !sf_arena_copy(&c->args, list[i].key, &list[i].key))
+        if (!vals || !sf_arena_copy(&c->args, list[i].key, &list[i].key) ||
+            !sf_arena_copy(&c->args, list[i].part, &list[i].part))
             return false;
         for (uint32_t k = 0; k < list[i].n_vals; k++) {
             vals[k] = list[i].vals[k];
