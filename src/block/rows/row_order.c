@@ -2,9 +2,13 @@
 
 #include <stdlib.h>
 
+#include "base/num.h"
 #include "base/table.h"
 
-enum { SMALL = 24 }; /* up to this many rows of a trace, comparing all pairs is fastest */
+enum {
+    SMALL = 24, /* up to this many rows of a trace, comparing all pairs is fastest */
+    EDGE = 64,  /* the first and last 1/64 of the rows are edges */
+};
 
 static int row_order_by_start(const void *a, const void *b, void *arg)
 {
@@ -31,6 +35,8 @@ static int row_order_by_trace(const void *a, const void *b, void *arg)
     const struct sf_row_group *x = a, *y = b;
     if (x->tenant != y->tenant)
         return x->tenant < y->tenant ? -1 : 1;
+    if (x->edge != y->edge)
+        return x->edge < y->edge ? -1 : 1;
     if (x->first_ns != y->first_ns)
         return x->first_ns < y->first_ns ? -1 : 1;
     return sf_trace_id_cmp(sf_rowsets_row(arg, x->any_row)->trace_id,
@@ -47,6 +53,7 @@ struct seeker { /* finds the trace of each row */
     struct sf_table at; /* of groups */
     uint32_t *of_row;   /* the trace of each row, in order */
     size_t n;
+    uint32_t first_end, last_begin; /* edges of the current set */
 };
 
 /* The index of the row's trace among the groups; a new one is added. There is space for it. */
@@ -62,12 +69,13 @@ static uint32_t row_order_place_of(struct seeker *k, uint32_t ref, const struct 
     }
     at = o->n_groups++;
     o->groups[at] = (struct sf_row_group){
-        .first_ns = INT64_MAX, .tenant = row->tenant, .any_row = ref};
+        .first_ns = INT64_MAX, .tenant = row->tenant, .any_row = ref, .edge = SF_ROWS_INNER};
     sf_table_keep(&k->at, &lookup, at);
     return at;
 }
 
-static void row_order_find_group(struct seeker *k, uint32_t ref, const struct sf_mem_row *row)
+static void row_order_find_group(struct seeker *k, uint32_t ref, const struct sf_mem_row *row,
+                                 uint32_t place)
 {
     uint32_t at = row_order_place_of(k, ref, row);
     struct sf_row_group *g = &k->o->groups[at];
@@ -75,25 +83,44 @@ static void row_order_find_group(struct seeker *k, uint32_t ref, const struct sf
     g->n++;
     if (row->index_ns < g->first_ns)
         g->first_ns = row->index_ns;
+    if (place >= k->last_begin)
+        g->edge = SF_ROWS_LAST;
+    else if (place < k->first_end && g->edge == SF_ROWS_INNER)
+        g->edge = SF_ROWS_FIRST;
 }
 
 /* Finds the trace of every row (`of_row`); lists the traces in order of appearance. */
-static bool row_order_find_groups(struct sf_row_order *o, size_t n_sets, size_t n_rows,
-                                  uint32_t *of_row, struct sf_arena scratch)
+/* How many rows at an edge of one set. */
+static size_t row_edge_len(const uint8_t *edges, size_t n_sets, size_t n_rows)
 {
+    size_t n = 0;
+    for (size_t i = 0; edges && i < n_sets; i++)
+        n += (edges[i] & SF_EDGE_FIRST) != 0;
+    return n ? n_rows / EDGE / n : 0;
+}
+
+static bool row_order_find_groups(struct sf_row_order *o, const uint8_t *edges, size_t n_sets,
+                                  size_t n_rows, uint32_t *of_row, struct sf_arena scratch)
+{
+    size_t len = row_edge_len(edges, n_sets, n_rows);
+
     struct seeker k = {.o = o, .of_row = of_row, .at = {.arena = &scratch}};
     if (!sf_table_reset(&k.at, sf_u32(n_rows)))
         return false;
     for (uint32_t set = 0; set < n_sets; set++) {
         const struct sf_rowset *r = o->sets[set];
+        size_t here = len < r->n_rows ? len : r->n_rows;
+        k.first_end = edges && edges[set] & SF_EDGE_FIRST ? (uint32_t)here : 0;
+        k.last_begin = edges && edges[set] & SF_EDGE_LAST ? (uint32_t)(r->n_rows - here)
+                                                          : UINT32_MAX;
         for (uint32_t i = 0; i < r->n_rows; i++)
-            row_order_find_group(&k, set << SF_ROW_PLACE_BITS | i, &r->rows[i]);
+            row_order_find_group(&k, set << SF_ROW_PLACE_BITS | i, &r->rows[i], i);
     }
     return true;
 }
 
-bool sf_row_order_init(struct sf_row_order *o, const struct sf_rowset *const *sets, size_t n_sets,
-                       struct sf_arena *req)
+bool sf_row_order_init(struct sf_row_order *o, const struct sf_rowset *const *sets,
+                       const uint8_t *edges, size_t n_sets, struct sf_arena *req)
 {
     size_t n = 0;
     uint32_t at = 0, *of_row;
@@ -106,7 +133,8 @@ bool sf_row_order_init(struct sf_row_order *o, const struct sf_rowset *const *se
     o->rows = sf_arena_raw(req, n * sizeof(*o->rows), 16);
     scratch = *req;
     of_row = sf_arena_raw(&scratch, n * sizeof(*of_row), 16);
-    if (!of_row || !o->groups || !o->rows || !row_order_find_groups(o, n_sets, n, of_row, scratch))
+    if (!of_row || !o->groups || !o->rows ||
+        !row_order_find_groups(o, edges, n_sets, n, of_row, scratch))
         return false;
     for (uint32_t g = 0; g < o->n_groups; g++) {
         o->groups[g].at = at;
@@ -173,16 +201,31 @@ static uint32_t drop_few_repeats(const struct sf_rowset *const *sets, uint32_t *
     return kept;
 }
 
+struct row_start {
+    uint64_t start_ns;
+    uint32_t row;
+};
+
+static bool row_start_is_less(const struct row_start *x, const struct row_start *y)
+{
+    return x->start_ns != y->start_ns ? x->start_ns < y->start_ns : x->row < y->row;
+}
+
+/* Sorts by start, where rows are mostly in order already; reads each row once. */
 static void sort_few(const struct sf_rowset *const *sets, uint32_t *rows, uint32_t n)
 {
-    for (uint32_t i = 1; i < n; i++) {
-        uint32_t row = rows[i], k = i;
-        while (k > 0 && row_order_by_start(&row, &rows[k - 1], (void *)(uintptr_t)sets) < 0) {
-            rows[k] = rows[k - 1];
+    struct row_start list[SMALL];
+    for (uint32_t i = 0; i < n; i++) {
+        struct row_start one = {sf_rowsets_row(sets, rows[i])->start_ns, rows[i]};
+        uint32_t k = i;
+        while (k > 0 && row_start_is_less(&one, &list[k - 1])) {
+            list[k] = list[k - 1];
             k--;
         }
-        rows[k] = row;
+        list[k] = one;
     }
+    for (uint32_t i = 0; i < n; i++)
+        rows[i] = list[i].row;
 }
 
 uint32_t *sf_row_order_trace(struct sf_row_order *o, uint32_t group, uint32_t *out_n)

@@ -117,9 +117,16 @@ static inline const struct sf_mem_row *sf_rowsets_row(const struct sf_rowset *co
 }
 
 /* Writes all rows of all sets as if they were one: grouped by tenant and trace, traces by first
- * start, rows by start, without duplicate spans, which are counted. */
-enum sf_err sf_rowset_write_all(const struct sf_rowset *const *sets, size_t n_sets,
-                                struct sf_span_block_writer *w, struct sf_arena scratch,
-                                uint64_t *out_n_repeats, struct sf_why *why);
+ * start, rows by start, without duplicate spans, which are counted. `edges` (or NULL): bits of each
+ * set; of many rows, traces that probably continue in another block get granules of their own
+ * (row_order.h). */
+enum sf_set_edge {
+    SF_EDGE_FIRST = 1,
+    SF_EDGE_LAST = 2
+}; /* rows of other blocks preceded, follow */
+enum sf_err sf_rowset_write_all(const struct sf_rowset *const *sets, const uint8_t *edges,
+                                size_t n_sets, struct sf_span_block_writer *w,
+                                struct sf_arena scratch, uint64_t *out_n_repeats,
+                                struct sf_why *why);
 enum sf_err sf_rowset_write(const struct sf_rowset *r, struct sf_span_block_writer *w,
                             struct sf_arena scratch, uint64_t *out_n_repeats, struct sf_why *why);

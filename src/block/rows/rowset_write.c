@@ -4,6 +4,8 @@
 #include "block/rows/row_order.h"
 #include "block/span/writer.h"
 
+enum { MIN_EDGED_ROWS = 4 * SF_LIMIT_GRANULE_ROWS };
+
 /* Maps indexes of a set to the block's codes; SF_NONE until needed. */
 static uint32_t *rowset_write_new_codes(struct sf_arena *scratch, uint32_t n)
 {
@@ -70,16 +72,35 @@ static struct sf_row_maps *new_maps(const struct sf_rowset *const *sets, size_t 
     return maps;
 }
 
-enum sf_err sf_rowset_write_all(const struct sf_rowset *const *sets, size_t n_sets,
-                                struct sf_span_block_writer *w, struct sf_arena scratch,
-                                uint64_t *out_n_repeats, struct sf_why *why)
+/* Are there enough rows that granules at the edges are few? They are of one tenant. */
+static bool can_have_edges(const struct sf_rowset *const *sets, size_t n_sets)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < n_sets; i++)
+        n += sets[i]->n_rows;
+    if (n < MIN_EDGED_ROWS)
+        return false;
+    for (size_t i = 0; i < n_sets; i++) {
+        uint32_t tenant = sf_rowset_tenant(sets[i]);
+        if (tenant == 0 || tenant != sf_rowset_tenant(sets[0]))
+            return false;
+    }
+    return true;
+}
+
+enum sf_err sf_rowset_write_all(const struct sf_rowset *const *sets, const uint8_t *edges,
+                                size_t n_sets, struct sf_span_block_writer *w,
+                                struct sf_arena scratch, uint64_t *out_n_repeats,
+                                struct sf_why *why)
 {
     struct sf_row_order order;
     struct sf_row_maps *maps;
     uint64_t n_repeats = 0;
 
     SF_ASSERT(n_sets <= SF_ROWSETS_MAX);
-    if (!sf_row_order_init(&order, sets, n_sets, &scratch))
+    if (edges && !can_have_edges(sets, n_sets))
+        edges = NULL;
+    if (!sf_row_order_init(&order, sets, edges, n_sets, &scratch))
         maps = NULL;
     else
         maps = new_maps(sets, n_sets, &scratch);
@@ -88,7 +109,10 @@ enum sf_err sf_rowset_write_all(const struct sf_rowset *const *sets, size_t n_se
                        n_sets);
     for (uint32_t g = 0; g < order.n_groups; g++) {
         uint32_t n, *rows = sf_row_order_trace(&order, g, &n);
-        enum sf_err err = write_trace(w, maps, rows, n, why);
+        bool is_cut = g > 0 && order.groups[g].edge != order.groups[g - 1].edge;
+        enum sf_err err = is_cut ? sf_span_block_writer_cut(w, why) : SF_OK;
+        if (!err)
+            err = write_trace(w, maps, rows, n, why);
         if (err)
             return err;
         n_repeats += order.groups[g].n - n;
@@ -101,5 +125,5 @@ enum sf_err sf_rowset_write_all(const struct sf_rowset *const *sets, size_t n_se
 enum sf_err sf_rowset_write(const struct sf_rowset *r, struct sf_span_block_writer *w,
                             struct sf_arena scratch, uint64_t *out_n_repeats, struct sf_why *why)
 {
-    return sf_rowset_write_all(&r, 1, w, scratch, out_n_repeats, why);
+    return sf_rowset_write_all(&r, NULL, 1, w, scratch, out_n_repeats, why);
 }

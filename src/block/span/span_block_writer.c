@@ -241,6 +241,15 @@ static enum sf_err close_granule(struct sf_span_block_writer *w, struct sf_why *
     return span_block_writer_drain(w, why);
 }
 
+enum sf_err sf_span_block_writer_cut(struct sf_span_block_writer *w, struct sf_why *why)
+{
+    enum sf_err err = w->err ? span_block_writer_say(w, why) : close_granule(w, why);
+    if (!err && !sf_filter_stage_close_group(w))
+        err = span_block_writer_say(w, why);
+    w->has_newest = false;
+    return err;
+}
+
 static enum sf_err check_rows(const struct sf_span_block_writer *w, uint32_t tenant,
                               const struct sf_span *spans, uint32_t n_spans, struct sf_why *why)
 {

@@ -159,6 +159,9 @@ bool sf_row_stage_rows(struct sf_span_block_writer *w, struct sf_row_maps *maps,
 enum sf_err sf_span_block_writer_rows(struct sf_span_block_writer *w, struct sf_row_maps *maps,
                                       const uint32_t *rows, uint32_t n, struct sf_why *why);
 
+/* Ends the open granule and its filter group: the next trace begins new ones. */
+enum sf_err sf_span_block_writer_cut(struct sf_span_block_writer *w, struct sf_why *why);
+
 /* granule_encode.c: encodes the open granule as chunks */
 bool sf_granule_encode(struct sf_span_block_writer *w);
 bool sf_granule_encode_u32s(struct sf_span_block_writer *w, uint16_t column, const uint32_t *vals,

@@ -16,8 +16,8 @@ static void add_one(struct sf_rowset *rows, uint32_t tenant, struct sf_span s)
     assert_ok(sf_rowset_add(rows, tenant, &s, (int64_t)s.start_ns, (int64_t)s.end_ns, &why));
 }
 
-static struct sf_buf write_bytes(const struct sf_rowset *const *sets, size_t n,
-                                 uint64_t *out_repeats)
+static struct sf_buf write_bytes(const struct sf_rowset *const *sets, const uint8_t *edges,
+                                 size_t n, uint64_t *out_repeats)
 {
     struct sf_span_block_options o = {.info = {.block_id = 7}};
     struct sf_arena scratch = make_arena();
@@ -28,7 +28,7 @@ static struct sf_buf write_bytes(const struct sf_rowset *const *sets, size_t n,
 
     *out_repeats = 0;
     assert_ok(sf_span_block_writer_new(&o, &w, &why));
-    assert_ok(sf_rowset_write_all(sets, n, w, scratch, out_repeats, &why));
+    assert_ok(sf_rowset_write_all(sets, edges, n, w, scratch, out_repeats, &why));
     assert_ok(sf_span_block_writer_finish(w, &len, NULL, &memory, &why));
     sf_span_block_writer_free(w);
     sf_arena_done(&scratch);
@@ -38,7 +38,7 @@ static struct sf_buf write_bytes(const struct sf_rowset *const *sets, size_t n,
 static struct sf_span_block_reader *write_sets(const struct sf_rowset *const *sets, size_t n,
                                                uint64_t *out_repeats)
 {
-    struct sf_buf memory = write_bytes(sets, n, out_repeats);
+    struct sf_buf memory = write_bytes(sets, NULL, n, out_repeats);
     struct sf_span_block_reader *r;
     struct sf_why why;
     assert_ok(sf_span_block_reader_open_memory(&memory, SF_TABLES_ALL, &r, &why));
@@ -109,7 +109,7 @@ static struct sf_buf bytes_with_seed(uint64_t seed)
         s.attrs = (struct sf_attrs){attrs, 2};
         add_one(&rows, 1, s);
     }
-    out = write_bytes(&set, 1, &n_repeats);
+    out = write_bytes(&set, NULL, 1, &n_repeats);
     sf_rowset_done(&rows);
     return out;
 }
@@ -313,4 +313,56 @@ TEST(rowset, refuses_an_attribute_without_a_type)
     assert_int_equal(rows.n_rows, 0);
     assert_int_equal(rows.n_words, 0);
     sf_rowset_done(&rows);
+}
+
+/* Rows of traces of ten spans, numbered from `first_trace`. */
+static void add_traces(struct sf_rowset *rows, uint32_t first_trace, uint32_t n_rows)
+{
+    for (uint32_t i = 0; i < n_rows; i++) {
+        uint32_t trace = first_trace + i / 10;
+        struct sf_span s = span_of(0, first_trace * 10 + i + 1, first_trace * 10 + i);
+        sf_store_u32le(s.trace_id.b, trace);
+        add_one(rows, 1, s);
+    }
+}
+
+static void expect_granules(const struct sf_rowset *const *sets, const uint8_t *edges, size_t n,
+                            const uint32_t *want, uint32_t n_want)
+{
+    uint64_t repeats;
+    struct sf_buf memory = write_bytes(sets, edges, n, &repeats);
+    struct sf_span_block_reader *r;
+    struct sf_why why;
+
+    assert_ok(sf_span_block_reader_open_memory(&memory, SF_TABLES_ALL, &r, &why));
+    assert_int_equal(repeats, 0);
+    assert_int_equal(sf_span_block_reader_granules(r), n_want);
+    for (uint32_t g = 0; g < n_want; g++)
+        assert_int_equal(sf_span_block_reader_granule(r, g)->n_rows, want[g]);
+    sf_span_block_reader_close(r);
+}
+
+TEST(rowset, puts_traces_that_may_continue_elsewhere_into_granules_of_their_own)
+{
+    static const uint8_t BOTH[2] = {SF_EDGE_FIRST | SF_EDGE_LAST, SF_EDGE_FIRST | SF_EDGE_LAST};
+    static const uint8_t ONE_EACH[2] = {SF_EDGE_FIRST, SF_EDGE_LAST};
+    struct sf_rowset a = {0}, b = {0}, few = {0};
+    const struct sf_rowset *sets[2] = {&a, &b}, *few_sets[2] = {&few, &few};
+
+    assert_true(sf_rowset_init(&a, 50000, 1 << 26));
+    assert_true(sf_rowset_init(&b, 50000, 1 << 26));
+    assert_true(sf_rowset_init(&few, 50000, 1 << 26));
+    add_traces(&a, 0, 40000);
+    add_traces(&b, 4000, 40000);
+    add_traces(&few, 0, 1000);
+    /* 80,000 rows: the first and last 1/64 are 625 rows of each set, which 63 traces have. */
+    expect_granules(sets, BOTH, 2, (uint32_t[]){1260, 16380, 16380, 16380, 16380, 11960, 1260}, 7);
+    /* 1,250 rows of one set, which are 125 traces. */
+    expect_granules(sets, ONE_EACH, 2, (uint32_t[]){1250, 16380, 16380, 16380, 16380, 11980, 1250},
+                    7);
+    expect_granules(sets, NULL, 2, (uint32_t[]){16380, 16380, 16380, 16380, 14480}, 5);
+    expect_granules(few_sets, BOTH, 1, (uint32_t[]){1000}, 1);
+    sf_rowset_done(&a);
+    sf_rowset_done(&b);
+    sf_rowset_done(&few);
 }

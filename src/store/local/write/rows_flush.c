@@ -82,6 +82,7 @@ static uint32_t only_tenant(const struct sf_rowset *const *sets, size_t n)
 
 struct filling {
     const struct sf_rowset **sets;
+    uint8_t *edges; /* of each set */
     size_t n;
     struct sf_arena scratch;
     uint64_t n_repeats;
@@ -97,7 +98,7 @@ static enum sf_err rows_flush_fill(void *arg, struct sf_span_block_writer *w,
         if (f->sets[i]->last_ns > row->ts_max_ns)
             row->ts_max_ns = f->sets[i]->last_ns;
     }
-    return sf_rowset_write_all(f->sets, f->n, w, f->scratch, &f->n_repeats, why);
+    return sf_rowset_write_all(f->sets, f->edges, f->n, w, f->scratch, &f->n_repeats, why);
 }
 
 static enum sf_err rows_flush_write_block(struct sf_local *l, struct filling *filling,
@@ -134,6 +135,21 @@ static enum sf_err rows_flush_write_block(struct sf_local *l, struct filling *fi
     return SF_OK;
 }
 
+/* Has the body the oldest or the newest rows of its memtable that are flushed? */
+static uint8_t edges_of(const struct sf_rows_flush *f, const struct sf_rows_taken *t)
+{
+    unsigned edges = SF_EDGE_FIRST | SF_EDGE_LAST;
+    for (size_t i = 0; i < f->n; i++) {
+        if (f->list[i].m != t->m)
+            continue;
+        if (f->list[i].body->cut_number < t->body->cut_number)
+            edges &= ~(unsigned)SF_EDGE_FIRST;
+        if (f->list[i].body->cut_number > t->body->cut_number)
+            edges &= ~(unsigned)SF_EDGE_LAST;
+    }
+    return (uint8_t)edges;
+}
+
 enum sf_err sf_rows_flush_write(struct sf_local *l, const struct sf_rows_flush *f,
                                 const struct sf_merge *m, struct sf_merge_result *out,
                                 struct sf_why *why)
@@ -147,12 +163,16 @@ enum sf_err sf_rows_flush_write(struct sf_local *l, const struct sf_rows_flush *
         return err;
     filling.sets = sf_heap_new_n(f->n, sizeof(*filling.sets));
     merged.rows = sf_heap_new_n(1, sizeof(*merged.rows));
-    if (!filling.sets || !merged.rows || !sf_arena_init(&filling.scratch, SCRATCH_CAP))
+    filling.edges = sf_heap_new_n(f->n, sizeof(*filling.edges));
+    if (!filling.sets || !filling.edges || !merged.rows ||
+        !sf_arena_init(&filling.scratch, SCRATCH_CAP))
         err = sf_fail(why, SF_ERR_NOMEM, "flush: no memory to write %zu memtables", f->n);
     sf_budget_add(&l->budget, SF_LINE_MERGE, counted_len);
     if (!err) {
-        for (size_t i = 0; i < f->n; i++)
+        for (size_t i = 0; i < f->n; i++) {
             filling.sets[i] = &f->list[i].body->rows;
+            filling.edges[i] = edges_of(f, &f->list[i]);
+        }
         err = rows_flush_write_block(l, &filling, m, &merged, why);
     }
     sf_budget_sub(&l->budget, SF_LINE_MERGE, counted_len);
@@ -162,6 +182,7 @@ enum sf_err sf_rows_flush_write(struct sf_local *l, const struct sf_rows_flush *
         *out = merged;
     sf_arena_done(&filling.scratch);
     sf_heap_free(filling.sets);
+    sf_heap_free(filling.edges);
     return err;
 }
 
