@@ -206,6 +206,7 @@ TEST(large_turn, goes_to_a_small_body_that_needs_much_memory)
     enum sf_err err;
     sf_large_turn_init(s); /* of 256 MiB: 32 without the turn, 40 for all of them */
 
+    assert_non_null(sf_arena_new(&one->arena, 1000));
     assert_int_equal(sf_large_turn_run(a, one, take_memory, &much, &err, &why), SF_LARGE_TURN_MINE);
     assert_ok(err);
     assert_int_equal(much.n_runs, 1); /* the turn was free */
@@ -221,6 +222,7 @@ TEST(large_turn, goes_to_a_small_body_that_needs_much_memory)
     assert_int_equal(sf_large_turn_parked(s), 1);
 
     end_need(s, one, &much);
+    assert_int_equal(sf_arena_used(&one->arena), 0); /* its memory is free before the next begins */
     assert_ptr_equal(resumed(s), c);
     assert_true(c->has_large_turn);
     assert_int_equal(sf_large_turn_run(c, three, take_memory, &more, &err, &why),
