@@ -50,6 +50,7 @@ void sf_profile_set_free(struct sf_profile_set *s)
     sf_heap_free(s->rows);
     sf_heap_free(s->entries);
     sf_heap_free(s->details);
+    sf_heap_free(s->times);
     sf_heap_free(s->ids);
     sf_heap_free(s);
 }
@@ -78,7 +79,8 @@ size_t sf_profile_set_memory(const struct sf_profile_set *s)
            s->cap_locations * sizeof(*s->locations) + s->cap_lines * sizeof(*s->lines) +
            sf_table_memory(&s->thread_at) + s->cap_threads * sizeof(*s->threads) +
            s->cap_rows * sizeof(*s->rows) + s->cap_entries * sizeof(*s->entries) +
-           s->cap_details * sizeof(*s->details) + s->cap_ids * sizeof(*s->ids);
+           s->cap_details * sizeof(*s->details) + s->cap_ids * sizeof(*s->ids) +
+           s->cap_times * sizeof(*s->times);
 }
 
 enum { FUNCTIONS, MAPPINGS, LOCATIONS, STACKS };
@@ -399,12 +401,33 @@ static bool profile_set_map_ids(struct adding *a, const struct sf_sample *p, uin
     return true;
 }
 
+/* Samples without a time, a state and lent ids have none here. */
+static bool profile_set_add_time(struct sf_profile_set *s, const struct sf_sample *p,
+                                 const struct sf_profile_row *r, uint32_t *out)
+{
+    *out = SF_NONE;
+    if (!p->has_time && !p->state && !p->is_lent)
+        return true;
+    if (!sf_profile_intern_room((void **)&s->times, s->n_times, &s->cap_times, sizeof(*s->times)))
+        return false;
+    *out = s->n_times;
+    s->times[s->n_times++] = (struct sf_profile_set_time){
+        .start_us = profile_set_us(p->has_time ? p->start_ns : r->time_ns),
+        .length_us = (uint64_t)profile_set_us(p->has_time ? p->length_ns : r->duration_ns) &
+                     LENGTH_MASK,
+        .state = p->state,
+        .has_time = p->has_time,
+        .is_lent = p->is_lent,
+    };
+    return true;
+}
+
 static bool profile_set_add_sample(struct adding *a, const struct sf_sample *p, uint32_t row)
 {
     struct sf_profile_set *s = a->s;
     struct sf_profile_row *r = &s->rows[row];
     bool is_detail = p->span_id || p->has_time || !sf_trace_id_is_zero(p->trace_id);
-    uint32_t node = a->m->places[STACKS][p->stack].place, ids;
+    uint32_t node = a->m->places[STACKS][p->stack].place, ids, time;
     if (!sf_profile_intern_room((void **)&s->entries, s->n_entries, &s->cap_entries,
                                 sizeof(*s->entries)))
         return false;
@@ -415,18 +438,11 @@ static bool profile_set_add_sample(struct adding *a, const struct sf_sample *p, 
         return true;
     if (!sf_profile_intern_room((void **)&s->details, s->n_details, &s->cap_details,
                                 sizeof(*s->details)) ||
-        !profile_set_map_ids(a, p, &ids) || !sf_profile_threads_add(s, r->process, p))
+        !profile_set_map_ids(a, p, &ids) || !profile_set_add_time(s, p, r, &time) ||
+        !sf_profile_threads_add(s, r->process, p))
         return false;
     s->details[s->n_details++] = (struct sf_profile_set_detail){
-        .entry = s->n_entries - 1,
-        .ids = ids,
-        .start_us = profile_set_us(p->has_time ? p->start_ns : r->time_ns),
-        .length_us = (uint64_t)profile_set_us(p->has_time ? p->length_ns : r->duration_ns) &
-                     LENGTH_MASK,
-        .state = p->state,
-        .has_time = p->has_time,
-        .is_lent = p->is_lent,
-    };
+        .entry = s->n_entries - 1, .ids = ids, .time = time};
     return true;
 }
 
@@ -463,7 +479,7 @@ enum sf_err sf_profile_set_add(struct sf_profile_set *s, struct sf_profile_map *
 
 struct sf_profile_mark sf_profile_set_mark(const struct sf_profile_set *s)
 {
-    return (struct sf_profile_mark){s->n_rows, s->n_entries, s->n_details, s->n_ids};
+    return (struct sf_profile_mark){s->n_rows, s->n_entries, s->n_details, s->n_ids, s->n_times};
 }
 
 void sf_profile_set_undo(struct sf_profile_set *s, struct sf_profile_mark mark)
@@ -472,6 +488,18 @@ void sf_profile_set_undo(struct sf_profile_set *s, struct sf_profile_mark mark)
     s->n_entries = mark.n_entries;
     s->n_details = mark.n_details;
     s->n_ids = mark.n_ids;
+    s->n_times = mark.n_times;
+}
+
+struct sf_profile_set_time sf_profile_set_time(const struct sf_profile_set *s, uint32_t detail)
+{
+    const struct sf_profile_set_detail *d = &s->details[detail];
+    const struct sf_profile_row *row = &s->rows[s->entries[d->entry].row];
+    if (d->time != SF_NONE)
+        return s->times[d->time];
+    return (struct sf_profile_set_time){.start_us = profile_set_us(row->time_ns),
+                                        .length_us = (uint64_t)profile_set_us(row->duration_ns) &
+                                                     LENGTH_MASK};
 }
 
 struct sf_profile_detail sf_profile_set_detail(const struct sf_profile_set *s, uint32_t i)
@@ -480,18 +508,19 @@ struct sf_profile_detail sf_profile_set_detail(const struct sf_profile_set *s, u
     const struct sf_profile_entry *e = &s->entries[d->entry];
     const struct sf_profile_set_ids *ids = &s->ids[d->ids];
     const struct sf_profile_row *row = &s->rows[e->row];
+    struct sf_profile_set_time t = sf_profile_set_time(s, i);
     return (struct sf_profile_detail){
         .trace_id = ids->trace_id,
         .span_id = ids->span_id,
         .thread = ids->thread,
-        .start_ns = d->start_us * 1000,
-        .length_ns = (int64_t)d->length_us * 1000,
+        .start_ns = t.start_us * 1000,
+        .length_ns = (int64_t)t.length_us * 1000,
         .value = e->value,
         .process = row->process,
         .series = row->series,
         .node = e->node,
-        .state = d->state,
-        .has_time = d->has_time,
-        .is_lent = d->is_lent,
+        .state = t.state,
+        .has_time = t.has_time,
+        .is_lent = t.is_lent,
     };
 }

@@ -23,11 +23,14 @@ struct sf_profile_set_ids { /* what a sample belongs to */
     uint64_t thread;
 };
 
-/* A detail row in 24 bytes: how many samples fit in memory decides how often it is flushed, and
- * each flush writes all symbols again. The rest is in its entry and in the entry's row. */
+/* A detail row in 12 bytes, or 28: how many samples fit in memory decides how often it is flushed,
+ * and each flush writes all symbols again. The rest is in its entry and in the entry's row. */
 struct sf_profile_set_detail {
-    uint32_t entry, ids; /* indexes */
-    int64_t start_us;    /* of a row without a time of its own: its profile's */
+    uint32_t entry, ids, time; /* indexes; SF_NONE: it has the time of its profile, and no state */
+};
+
+struct sf_profile_set_time {
+    int64_t start_us; /* of a row without a time of its own: its profile's */
     uint64_t length_us : 54, state : 8, has_time : 1, is_lent : 1;
 };
 
@@ -46,15 +49,17 @@ struct sf_profile_set {
     struct sf_profile_row *rows;
     struct sf_profile_entry *entries;
     struct sf_profile_set_detail *details;
+    struct sf_profile_set_time *times;
     struct sf_profile_set_ids *ids; /* of details; the same ids may be there twice */
     uint32_t n_rows, cap_rows;
     uint32_t n_entries, cap_entries, n_details, cap_details, n_ids, cap_ids;
+    uint32_t n_times, cap_times;
     int64_t ts_min_ns, ts_max_ns; /* of index times and ends; not undone */
     size_t counted_len;           /* used by the owner: bytes counted in its budget */
 };
 
 struct sf_profile_mark {
-    uint32_t n_rows, n_entries, n_details, n_ids;
+    uint32_t n_rows, n_entries, n_details, n_ids, n_times;
 };
 
 struct sf_profile_set *sf_profile_set_new(uint32_t tenant, sf_str service); /* NULL: no memory */
@@ -99,6 +104,7 @@ enum sf_err sf_profile_set_add(struct sf_profile_set *s, struct sf_profile_map *
 struct sf_profile_mark sf_profile_set_mark(const struct sf_profile_set *s);
 void sf_profile_set_undo(struct sf_profile_set *s, struct sf_profile_mark mark);
 struct sf_profile_detail sf_profile_set_detail(const struct sf_profile_set *s, uint32_t i);
+struct sf_profile_set_time sf_profile_set_time(const struct sf_profile_set *s, uint32_t detail);
 
 /* The tables as lists; strings and lists are in `req` or borrow from the set until it grows. False:
  * `req` is full. */

@@ -185,8 +185,8 @@ static uint32_t detail_key(const struct sf_profile_set *s, const struct ranks *r
     switch (key) {
     case KEY_NODE: return s->entries[d->entry].node;
     case KEY_SPAN: return r->spans[d->ids];
-    case KEY_START: return (uint32_t)d->start_us; /* never negative */
-    case KEY_START_HIGH: return (uint32_t)((uint64_t)d->start_us >> 32);
+    case KEY_START: return (uint32_t)sf_profile_set_time(s, i).start_us; /* never negative */
+    case KEY_START_HIGH: return (uint32_t)((uint64_t)sf_profile_set_time(s, i).start_us >> 32);
     case KEY_THREAD: return r->threads[d->ids];
     default: /* no process (SF_NONE) becomes 0 and comes first */
         return s->rows[s->entries[d->entry].row].process + 1;

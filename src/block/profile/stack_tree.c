@@ -1,14 +1,18 @@
-/* stack_tree.c - the stacks of one service as a tree. All nodes are in one hash table, by the hash
- * of the path from the root to them, which is a sum over its frames: so the hashes of all callers
- * of a stack cost one step each, in ingest and in merges. A node found by its hash is verified by
- * walking up the tree. */
+/* stack_tree.c - the stacks of one service as a tree. Nodes are in one hash table, by the hash of
+ * the path from the root to them, which is a sum over its frames: so the hashes of all callers of a
+ * stack cost one step each, in ingest and in merges. A node found by its hash is verified by
+ * walking up the tree.
+ *
+ * Not all nodes are in the table, to save memory and cache misses: only the ends of stacks, those
+ * at every eighth depth, and those that do not directly follow their caller in the list. The first
+ * callee of a node, if it was added together with it, is the next node. */
 #include "block/profile/stack_tree.h"
 
 #include <pthread.h>
 
 #include "base/heap.h"
 
-enum { FIRST_NODES = 64, FETCH = 16, AHEAD = 24 };
+enum { FIRST_NODES = 64, STRIDE = 8, FETCH = 2, AHEAD = 24 };
 
 /* The hash of a path is the sum of its locations, each plus one and times the factor of its depth.
  * Factors are secret, so a sender cannot choose stacks that collide: two paths have the same upper
@@ -134,37 +138,72 @@ static bool find_leaf(const struct sf_stack_tree *t, const struct sf_stack_path 
     return false;
 }
 
+static bool is_callee(const struct sf_stack_tree *t, uint32_t node, uint32_t caller,
+                      uint32_t location)
+{
+    return t->nodes[node].parent == caller && t->nodes[node].location == location;
+}
+
+/* The node of a location under its caller; `hash` is of the whole path. */
+static bool find_callee(const struct sf_stack_tree *t, uint32_t caller, uint32_t location,
+                        uint64_t hash, uint32_t *out)
+{
+    struct sf_table_lookup lookup;
+    *out = caller + 1;
+    if (*out < t->n && is_callee(t, *out, caller, location))
+        return true;
+    lookup = sf_table_lookup(&t->paths, hash);
+    while (sf_table_next(&lookup, out)) {
+        if (is_callee(t, *out, caller, location))
+            return true;
+    }
+    return false;
+}
+
 /* Returns how many of the outermost frames are in the tree, and the node where they end. Hash
- * collisions may mislead the binary search; then the frames are looked up one after the other. */
+ * collisions may mislead the binary search; then the frames are looked up from the root on. */
 static uint32_t find_callers(const struct sf_stack_tree *t, const struct sf_stack_path *p,
                              uint32_t *out)
 {
-    uint32_t low = 0, high = p->n, node = 0, depth = 0;
+    uint32_t low = 0, high = p->n / STRIDE + 1, node = 0, depth;
     /* Most stacks differ from known ones in a few innermost frames: steps of 1, 2, 4, ... from
      * there, then by halves. */
     for (uint32_t step = 1; high - low > 1; step *= 2) {
         uint32_t mid = low || step >= high ? low + (high - low) / 2 : high - step, found;
-        if (stack_tree_guess(t, p, mid, &found)) {
+        if (stack_tree_guess(t, p, mid * STRIDE, &found)) {
             low = mid;
             node = found;
         } else {
             high = mid;
         }
     }
-    *out = node;
-    if (is_path(t, node, p, low))
-        return low;
-    for (*out = 0; depth < p->n; depth++) {
-        struct sf_table_lookup lookup = sf_table_lookup(&t->paths, path_hash(p, depth + 1));
-        bool is_known = false;
-        while (!is_known && sf_table_next(&lookup, &node))
-            is_known = t->nodes[node].parent == *out &&
-                       t->nodes[node].location == path_location(p, depth + 1);
-        if (!is_known)
+    depth = low * STRIDE;
+    if (!is_path(t, node, p, depth))
+        depth = node = 0;
+    for (; depth < p->n; depth++) {
+        uint32_t callee;
+        if (!find_callee(t, node, path_location(p, depth + 1), path_hash(p, depth + 1), &callee))
             break;
-        *out = node;
+        node = callee;
     }
+    *out = node;
     return depth;
+}
+
+/* The most nodes in the table for `n` new ones below each other. */
+static uint32_t n_listed(uint32_t n)
+{
+    return n / STRIDE + 3;
+}
+
+/* Adds a node; there is space. `is_end`: of a stack. */
+static uint32_t add_node(struct sf_stack_tree *t, uint32_t caller, uint32_t location,
+                         uint32_t depth, bool is_end, uint64_t hash)
+{
+    t->nodes[t->n] = (struct sf_profile_node){caller, location};
+    if (is_end || depth % STRIDE == 0 || caller + 1 != t->n)
+        sf_table_put(&t->paths, hash, t->n);
+    return t->n++;
 }
 
 bool sf_stack_tree_path(const struct sf_stack_tree *t, const uint32_t *locations, uint32_t n,
@@ -187,8 +226,8 @@ void sf_stack_tree_fetch(const struct sf_stack_tree *t, const struct sf_stack_pa
         __builtin_prefetch(&t->nodes[node]);
         return;
     }
-    for (uint32_t depth = p->n - 1; depth && depth + FETCH > p->n; depth--)
-        sf_table_prefetch(&t->paths, path_hash(p, depth));
+    for (uint32_t i = p->n / STRIDE, n = 0; i && n < FETCH; i--, n++)
+        sf_table_prefetch(&t->paths, path_hash(p, i * STRIDE));
 }
 
 bool sf_stack_tree_add_path(struct sf_stack_tree *t, const struct sf_stack_path *p, uint32_t *out)
@@ -202,15 +241,14 @@ bool sf_stack_tree_add_path(struct sf_stack_tree *t, const struct sf_stack_path 
     if (find_leaf(t, p, out))
         return true;
     depth = find_callers(t, p, &node);
-    if (!room_for_nodes(t, p->n - depth) || !sf_table_reserve(&t->paths, p->n - depth))
+    if (!room_for_nodes(t, p->n - depth) || !sf_table_reserve(&t->paths, n_listed(p->n - depth)))
         return false;
-    for (uint32_t i = depth + 1; i <= p->n; i++)
-        sf_table_prefetch(&t->paths, path_hash(p, i));
+    if (depth == p->n) /* a caller of another stack */
+        sf_table_put(&t->paths, path_hash(p, depth), node);
     while (depth < p->n) {
         depth++;
-        t->nodes[t->n] = (struct sf_profile_node){node, path_location(p, depth)};
-        sf_table_put(&t->paths, path_hash(p, depth), t->n);
-        node = t->n++;
+        node = add_node(t, node, path_location(p, depth), depth, depth == p->n,
+                        path_hash(p, depth));
     }
     *out = node;
     return true;
@@ -231,6 +269,7 @@ struct joining {
     const uint32_t *locations;           /* what its locations are here */
     uint32_t *out;                       /* what its nodes are here; SF_NONE: not known yet */
     uint64_t *hashes;                    /* of the paths to its nodes */
+    uint16_t *depths;
 };
 
 static uint32_t joined_location(const struct joining *j, uint32_t node)
@@ -245,8 +284,9 @@ static uint64_t factor_of(uint32_t depth)
 }
 
 /* Hashes all paths and marks the nodes that are callers. */
-static void hash_all(const struct joining *j, uint32_t n, uint16_t *depths, bool *is_caller)
+static void hash_all(const struct joining *j, uint32_t n, bool *is_caller)
 {
+    uint16_t *depths = j->depths;
     j->hashes[0] = factors[0];
     depths[0] = 0;
     for (uint32_t i = 1; i < n; i++) {
@@ -289,18 +329,6 @@ static bool join_known(const struct joining *j, uint32_t leaf)
     return false;
 }
 
-/* The node of a known caller's frame. */
-static bool join_find(const struct joining *j, uint32_t node, uint32_t *out)
-{
-    struct sf_table_lookup lookup = sf_table_lookup(&j->t->paths, j->hashes[node]);
-    while (sf_table_next(&lookup, out)) {
-        if (j->t->nodes[*out].parent == j->out[j->nodes[node].parent] &&
-            j->t->nodes[*out].location == joined_location(j, node))
-            return true;
-    }
-    return false;
-}
-
 /* A stack of which some frames are new; `chain` has space for them. */
 static bool join_new(const struct joining *j, uint32_t leaf, uint32_t *chain)
 {
@@ -308,33 +336,35 @@ static bool join_new(const struct joining *j, uint32_t leaf, uint32_t *chain)
     uint32_t n = 0, here;
     for (uint32_t node = leaf; j->out[node] == SF_NONE; node = j->nodes[node].parent)
         chain[n++] = node;
-    for (; n && join_find(j, chain[n - 1], &here); n--)
+    for (; n && find_callee(t, j->out[j->nodes[chain[n - 1]].parent],
+                            joined_location(j, chain[n - 1]), j->hashes[chain[n - 1]], &here);
+         n--)
         j->out[chain[n - 1]] = here;
-    if (!room_for_nodes(t, n) || !sf_table_reserve(&t->paths, n))
+    if (!room_for_nodes(t, n) || !sf_table_reserve(&t->paths, n_listed(n)))
         return false;
-    while (n--) {
-        t->nodes[t->n] = (struct sf_profile_node){j->out[j->nodes[chain[n]].parent],
-                                                  joined_location(j, chain[n])};
-        sf_table_put(&t->paths, j->hashes[chain[n]], t->n);
-        j->out[chain[n]] = t->n++;
-    }
+    if (n == 0) /* a caller of another stack */
+        sf_table_put(&t->paths, j->hashes[leaf], j->out[leaf]);
+    while (n--)
+        j->out[chain[n]] = add_node(t, j->out[j->nodes[chain[n]].parent],
+                                    joined_location(j, chain[n]), j->depths[chain[n]], n == 0,
+                                    j->hashes[chain[n]]);
     return true;
 }
 
 bool sf_stack_tree_join(struct sf_stack_tree *t, const struct sf_profile_node *nodes, uint32_t n,
                         const uint32_t *locations, uint32_t *out, struct sf_arena scratch)
 {
-    struct joining j = {t, nodes, locations, out, NULL};
-    uint16_t *depths = sf_arena_raw(&scratch, ((size_t)n + 1) * sizeof(*depths), 16);
+    struct joining j = {.t = t, .nodes = nodes, .locations = locations, .out = out};
     bool *is_caller = sf_arena_new_n(&scratch, (size_t)n + 1, sizeof(*is_caller));
     uint32_t *chain = sf_arena_raw(&scratch, ((size_t)n + 1) * sizeof(*chain), 16);
     bool is_ok = true;
     j.hashes = sf_arena_raw(&scratch, ((size_t)n + 1) * sizeof(*j.hashes), 16);
-    if (!depths || !is_caller || !chain || !j.hashes || !sf_table_more(&t->paths))
+    j.depths = sf_arena_raw(&scratch, ((size_t)n + 1) * sizeof(*j.depths), 16);
+    if (!j.depths || !is_caller || !chain || !j.hashes || !sf_table_more(&t->paths))
         return false;
     if (n)
-        hash_all(&j, n, depths, is_caller);
-    if (t->n == 1 && n && (!room_for_nodes(t, n) || !sf_table_reserve(&t->paths, n)))
+        hash_all(&j, n, is_caller);
+    if (t->n == 1 && n && (!room_for_nodes(t, n) || !sf_table_reserve(&t->paths, n / 2)))
         return false; /* all of it is new */
     for (uint32_t i = 1; is_ok && i < n; i++) {
         if (i + AHEAD < n && !is_caller[i + AHEAD])

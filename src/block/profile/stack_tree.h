@@ -1,11 +1,13 @@
 /* stack_tree.h - the stacks of one service as a tree: a node is a location under its caller.
  *
- * Twelve to twenty bytes per node (the node itself, and its number in a hash table), because a busy
- * service has a hundred thousand of them and their size decides how often profiles must be flushed.
+ * Twelve to sixteen bytes per node (the node itself, and for a third of them a number in a hash
+ * table), because a busy service has a hundred thousand of them and their size decides how often
+ * profiles must be flushed.
  *
  * A node is looked up by the hash of the whole path from the root to it: a known stack takes one
  * lookup, and a walk up the tree to verify it. For a new stack, the known callers are searched by
- * steps and halves, since all callers of a known node are known; all frames below are new. */
+ * steps and halves at every eighth depth, since all callers of a known node are known, and then
+ * frame by frame; all frames below are new. */
 #pragma once
 #include "base/arena.h"
 #include "base/limits.h"
@@ -15,7 +17,7 @@
 struct sf_stack_tree {
     struct sf_profile_node *nodes; /* the first is the root */
     uint32_t n, cap;
-    struct sf_table paths; /* nodes by all locations from the root to them */
+    struct sf_table paths; /* some nodes by all locations from the root to them */
 };
 
 bool sf_stack_tree_init(struct sf_stack_tree *t); /* false: no memory; done may be called then */

@@ -1,5 +1,7 @@
 #include "test.h"
 
+#include <stdlib.h>
+
 #include "base/heap.h"
 #include "block/profile/stack_tree.h"
 
@@ -196,4 +198,73 @@ TEST(stack_tree, stays_whole_when_memory_for_a_join_runs_out)
         sf_stack_tree_done(&t);
     }
     sf_arena_done(&a);
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void assert_no_node_twice(const struct sf_stack_tree *t)
+{
+    static uint64_t nodes[1 << 17];
+    assert_true(t->n <= sizeof(nodes) / sizeof(nodes[0]));
+    for (uint32_t i = 0; i < t->n; i++)
+        nodes[i] = (uint64_t)t->nodes[i].parent << 32 | t->nodes[i].location;
+    qsort(nodes + 1, t->n - 1, sizeof(nodes[0]), compare_u64);
+    for (uint32_t i = 2; i < t->n; i++)
+        assert_int_not_equal(nodes[i - 1], nodes[i]);
+}
+
+/* Stacks of all depths that branch everywhere, callers of other stacks among them: every path has
+ * one node, in a tree made stack by stack and in one joined from two others. */
+TEST(stack_tree, has_one_node_for_each_path)
+{
+    enum { STACKS = 3000, MOST = 40 };
+    struct sf_stack_tree t[2], joined;
+    static uint32_t identity[8], out[1 << 17];
+    uint32_t stack[MOST], again[MOST], dice = 1;
+    struct sf_arena scratch;
+    assert_true(sf_arena_init(&scratch, 64 << 20));
+    for (uint32_t i = 0; i < 8; i++)
+        identity[i] = i;
+    assert_true(sf_stack_tree_init(&joined));
+    for (int k = 0; k < 2; k++) {
+        assert_true(sf_stack_tree_init(&t[k]));
+        memset(again, 0, sizeof(again));
+        for (uint32_t i = 0; i < STACKS; i++) {
+            uint32_t n, leaf, from;
+            dice = dice * 1664525u + 1013904223u;
+            n = 1 + (dice >> 8) % MOST;
+            from = (dice >> 16) % MOST; /* frames from here on, seen from the root, are changed */
+            for (uint32_t d = from; d < MOST && (dice & 128); d++)
+                again[d] = (again[d] * 5 + (dice >> (d % 24)) + d) % 8;
+            for (uint32_t d = 0; d < n; d++)
+                stack[n - 1 - d] = again[d];
+            leaf = add(&t[k], stack, n);
+            assert_is(&t[k], leaf, stack, n);
+            assert_int_equal(add(&t[k], stack, n), leaf);
+        }
+        assert_no_node_twice(&t[k]);
+        assert_true(sf_stack_tree_join(&joined, t[k].nodes, t[k].n, identity, out, scratch));
+        assert_no_node_twice(&joined);
+        for (uint32_t i = 1; i < t[k].n; i++) {
+            assert_int_equal(joined.nodes[out[i]].parent, out[t[k].nodes[i].parent]);
+            assert_int_equal(joined.nodes[out[i]].location, t[k].nodes[i].location);
+        }
+    }
+    assert_true(t[0].n > 10000 && joined.n > t[0].n);
+    /* What was joined is found stack by stack. */
+    for (uint32_t i = 1; i < t[1].n; i++) {
+        uint32_t n = 0;
+        for (uint32_t node = i; node; node = t[1].nodes[node].parent)
+            stack[n++] = t[1].nodes[node].location;
+        assert_int_equal(add(&joined, stack, n), out[i]);
+    }
+    assert_no_node_twice(&joined);
+    for (int k = 0; k < 2; k++)
+        sf_stack_tree_done(&t[k]);
+    sf_stack_tree_done(&joined);
+    sf_arena_done(&scratch);
 }
