@@ -121,7 +121,7 @@ def tell_what_is_kept(s, trace, ok):
         assert answer.status == 400 and "secret" in answer.text, answer.text
         look_for_secrets([("refusal", answer.body)])
     rule = {"metricName": "profiles_recorded_x", "matchers": ['{service_name="shop"}', '{__profile_type__="process_cpu:cpu:nanoseconds:cpu:nanoseconds"}'],
-            "groupBy": ["pod"], "externalLabels": [{"name": "db.password", "value": secret()}]}
+            "groupBy": ["pod"], "externalLabels": [{"name": "db_password", "value": secret()}]}
     posted("/settings.v1.RecordingRulesService/UpsertRecordingRule", rule)
     for part in ({"matchers": rule["matchers"] + [f'{{note="{secret("github")}"}}']}, {"matchers": rule["matchers"] + [f'{{password="{secret()}"}}']},
                  {"matchers": rule["matchers"] + [f'{{note=~".*{secret("vault")}"}}']}, {"groupBy": [secret("github")]}):
