@@ -172,10 +172,19 @@ static bool fail_over(struct sf_call *call, const struct sf_worker *worker,
     return query_turn_fail(call, before, SF_ERR_LIMIT, &why);
 }
 
-static bool fail_busy(struct sf_call *call, const struct answer *before)
+/* The query with the turn does not wait for other queries: requests and merges use the memory. */
+static bool fail_busy(struct sf_call *call, const struct sf_worker *worker,
+                      const struct answer *before)
 {
     struct sf_why why;
-    sf_fail(&why, SF_ERR_BUSY, "query: other queries use the memory that it needs; retry");
+    if (worker->is_large)
+        sf_fail(&why, SF_ERR_BUSY,
+                "query: needs %zu MiB of memory or more, and the server has less unused (key "
+                "memory: %llu MiB in all); retry, or narrow the time range or ask for less",
+                (worker->account.refused >> 20) + 1,
+                (unsigned long long)(call->service->memory_len >> 20));
+    else
+        sf_fail(&why, SF_ERR_BUSY, "query: other queries use the memory that it needs; retry");
     return query_turn_fail(call, before, SF_ERR_BUSY, &why);
 }
 
@@ -201,7 +210,7 @@ static bool run_read(struct sf_call *call, struct sf_worker *worker)
         return false;
     if (worker->account.is_put_off && !worker->account.is_late) {
         if (worker->is_large || sf_exchange_has_streamed(call->ex))
-            return fail_busy(call, &before);
+            return fail_busy(call, worker, &before);
         clear_answer(r, &before);
         sf_arena_release(&worker->arena);
         err = wait_for_turn(call, worker, deadline_ns, &why);
@@ -212,7 +221,7 @@ static bool run_read(struct sf_call *call, struct sf_worker *worker)
     }
     return worker->account.is_late      ? fail_late(call, &before)
            : worker->account.is_over    ? fail_over(call, worker, &before)
-           : worker->account.is_put_off ? fail_busy(call, &before)
+           : worker->account.is_put_off ? fail_busy(call, worker, &before)
                                         : true;
 }
 
@@ -232,7 +241,7 @@ static bool run_change(struct sf_call *call, struct sf_worker *worker)
     if (!query_turn_attempt(call, worker, true))
         return false;
     return worker->account.is_over      ? fail_over(call, worker, &before)
-           : worker->account.is_put_off ? fail_busy(call, &before)
+           : worker->account.is_put_off ? fail_busy(call, worker, &before)
                                         : true;
 }
 
