@@ -252,7 +252,7 @@ static void everything(void)
     planted_hot(0.3);
     planted_copies();
     planted_wait();
-    planted_nap(0.2);
+    planted_nap(0.5);
 }
 
 static void at_run_time(void)
