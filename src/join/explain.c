@@ -11,6 +11,7 @@
 #include "flame/batch_tree.h"
 #include "join/explain_focus.h"
 #include "join/explain_holder.h"
+#include "join/span_figures.h"
 #include "join/thinned.h"
 #include "link/explain_part.h"
 
@@ -506,7 +507,8 @@ enum sf_err sf_explain_trace(struct sf_store *store, const struct sf_explain_tra
         err = explain_lock(&w, store, why);
     if (!err)
         err = explain_unknown(&w, store, why);
-    if (!err && !sf_link_set_say_left_out(w.t.left_out, q->req, &w.out.note))
+    if (!err && (!sf_link_set_say_left_out(w.t.left_out, q->req, &w.out.note) ||
+                 !sf_span_figures_say(w.t.set, w.t.set->span, q->req, &w.out.note)))
         err = sf_no_room(why, "the query");
     if (!err) {
         w.out.is_partial = w.t.set->is_partial;

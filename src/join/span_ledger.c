@@ -207,6 +207,7 @@ enum sf_err sf_span_ledger_make(struct sf_store *store, sf_trace_id trace, sf_sp
     v.keep = set->keep;
     if (!span_ledger_explain(&h, set, &ledger, &v, q->req) ||
         !sf_link_set_say_left_out(set->left_out, q->req, &v.reason) ||
+        !sf_span_figures_say(set, set->span, q->req, &v.reason) ||
         !sf_span_clocks_of(&set->tree, &set->clocks, set->services, set->span, q->req, &v.clocks))
         return sf_no_room(why, "the query");
     *out = v;

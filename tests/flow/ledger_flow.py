@@ -86,6 +86,36 @@ def test_a_figure_the_span_carries_is_the_total():
     assert by_name(queue["profile"]) == {"(without a stack)": 5 * MS} and "an attribute of the span" in queue["reason"], queue
 
 
+def test_figures_that_cannot_be_are_left_out():
+    def carried(attributes):
+        now = time.time_ns() - 300 * MS
+        span = {"trace_id": os.urandom(16), "span_id": os.urandom(8), "name": "odd", "service": "odd", "start": now,
+                "end": now + 100 * MS, "attributes": attributes}
+        server.send([span])
+        trace, own = span["trace_id"].hex(), span["span_id"].hex()
+        ledger = server.json(f"/api/v1/spans/{trace}/{own}/ledger")
+        notes = [server.json(f"/api/v1/explain?trace={trace}{more}") for more in (f"&span={own}", "")]
+        exact = {p["part"]: p["ns"] for p in ledger["parts"] if p["source"] == "exact"}
+        return exact, ledger["reason"], notes
+    cases = (
+        ({"thread.run_queue_ns": 1 << 62}, {}, "the reported run-queue time is longer than the span"),
+        ({"thread.cpu_time_ns": 500 * MS, "thread.run_queue_ns": 5 * MS}, {"run_queue": 5 * MS},
+         "the reported CPU time is longer than the span"),
+        ({"thread.wait_ns": 9 * MS, "thread.wait.lock_ns": -1, "thread.wait.disk_ns": 9 * MS}, {"disk": 9 * MS},
+         "the reported lock wait is not a number of nanoseconds"),
+        ({"thread.cpu_time_ns": 70 * MS, "thread.run_queue_ns": 60 * MS}, {},
+         "the reported CPU time and run-queue time together are longer than the span"),
+        ({"thread.cpu_time_ns": 70 * MS, "thread.wait.network_ns": 60 * MS}, {},
+         "the reported CPU time and network wait together are longer than the span"))
+    for attributes, parts, words in cases:
+        exact, reason, (own, whole) = carried(attributes)
+        assert exact == parts and words + ", and left out" in reason, (attributes, exact, reason)
+        assert words in own["note"] and "1 span reports" in whole["note"], (own, whole)
+        assert not any(p["ns"] == 100 * MS and p["part"] != "unknown" for p in own["parts"]), own
+    exact, reason, _ = carried({"thread.cpu_time_ns": 70 * MS, "thread.wait.lock_ns": 30 * MS, "thread.run_queue_ns": 20 * MS})
+    assert exact["cpu"] == 70 * MS and "left out" not in reason, (exact, reason) # a wait may end in the run queue
+
+
 def test_the_command_draws_a_part():
     trace, span = request("drawn", sample_type="wall")
     send("drawn", {"main;take;pthread_mutex_lock": 12}, span, sample_type="wall")
