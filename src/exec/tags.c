@@ -100,7 +100,9 @@ static enum sf_err ask_store(struct run *r, enum sf_attr_scope scope,
                              const struct sf_pushdown *down)
 {
     struct sf_tag_query query = {.scope = scope,
-                                 .name = r->attr ? r->attr->name : SF_STR_NONE,
+                                 .name = scope == SF_SCOPE_INTRINSIC ? SF_STR("name")
+                                         : r->attr                   ? r->attr->name
+                                                                     : SF_STR_NONE,
                                  .conds = down->conds,
                                  .n_conds = down->n,
                                  .from_ns = r->tags->from_ns,
@@ -285,20 +287,23 @@ static enum sf_err tags_gather(struct run *r)
 {
     struct sf_pushdown down = {0};
     const struct sf_query *f = r->tags->filter;
+    bool is_known;
     for (unsigned s = 0; s < SF_SCOPES; s++)
         r->sets[s].req = r->q->req;
     if (f) {
         down = sf_pushdown_make(f->pipeline, r->q->req);
         r->filter = f->pipeline->stages[0].spanset->filter;
+        if (r->filter && r->filter->kind == SF_EXPR_LITERAL) /* { }, or is_never */
+            r->filter = NULL;
     }
     if (down.is_never)
         return SF_OK;
+    is_known = !r->filter || (is_exact(r->filter) && down.is_all);
+    if (!is_known || (r->attr && r->attr->intrinsic && r->attr->intrinsic != SF_INTRINSIC_NAME))
+        return tags_scan(r, &down);
     if (r->attr && r->attr->intrinsic)
-        return r->attr->intrinsic == SF_INTRINSIC_NAME && !f ? ask_operations(r)
-                                                             : tags_scan(r, &down);
-    if (!f || (is_exact(r->filter) && down.is_all))
-        return ask_scopes(r, &down);
-    return tags_scan(r, &down);
+        return r->filter ? ask_store(r, SF_SCOPE_INTRINSIC, &down) : ask_operations(r);
+    return ask_scopes(r, &down);
 }
 
 /* ---- answers ---- */

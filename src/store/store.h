@@ -92,7 +92,7 @@ struct sf_span_query {
 };
 
 struct sf_tag_query {
-    enum sf_attr_scope scope;    /* ANY: all scopes */
+    enum sf_attr_scope scope;    /* ANY: all scopes; INTRINSIC: `name` is "name", of spans */
     sf_str name;                 /* empty: attribute names; else the values of this one */
     const struct sf_cond *conds; /* only from spans that may match all of these */
     size_t n_conds;

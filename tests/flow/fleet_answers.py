@@ -115,13 +115,17 @@ class Story:
     def operation_questions(self):
         at = self.t // S
         return [f"/api/v1/services?from={at - 10}&until={at + 300}", f"/api/v1/services?from={at + 20}&until={at + 60}",
-                "/jaeger/api/services/shop/operations"]
+                "/jaeger/api/services/shop/operations", "/jaeger/api/services/nobody/operations", "/jaeger/api/operations?service=shop",
+                "/jaeger/api/operations?service=cart&spanKind=server"]
 
     def tag_questions(self):
         at = self.t // S
         times = f"start={at - 10}&end={at + 300}"
         return [f"/api/v2/search/tags?{times}", f"/api/search/tags?{times}", f"/api/v2/search/tag/span.user.id/values?{times}",
                 f"/api/v2/search/tag/resource.service.name/values?{times}", f"/api/v2/search/tag/name/values?{times}",
+                *(f"/api/v2/search/tag/name/values?{times}&q={urllib.parse.quote(q)}" for q in (
+                    '{ resource.service.name = "shop" }', "{}", "{ status = error }", '{ name = "price" && kind = internal }',
+                    '{ resource.service.name = "shop" && span.is_cached = true }')),
                 f"/api/v2/search/tag/.http.response.status_code/values?{times}",
                 f"/api/v2/search/tag/span.ratio/values?{times}", f"/api/v2/search/tag/span.is_cached/values?{times}",
                 f"/api/v2/search/tag/event.exception.type/values?{times}", f"/api/v2/search/tag/span.user.id/values?{times}&limit=2",

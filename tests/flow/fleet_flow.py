@@ -291,6 +291,16 @@ def test_an_answer_takes_few_round_trips():
                 n, answer = round_trips(path)
                 assert 0 < n <= most, (path, n, most)
             assert json.loads(answer.text)["found"] == 500, "and the span set has 500 spans"
+            # Lists of names: the shards count, and send neither spans nor traces.
+            times, shop = f"start={at - 10}&end={at + 2300}", urllib.parse.quote('{ resource.service.name = "shop" }')
+            for most, path in ((1, "/jaeger/api/services"), (1, "/jaeger/api/services/shop/operations"), (6, "/jaeger/api/operations?service=shop"),
+                               (1, "/jaeger/api/operations?service=shop&spanKind=server"), (1, f"/api/v2/search/tag/name/values?{times}"),
+                               (1, f"/api/v2/search/tag/name/values?{times}&q={shop}"), (5, f"/api/v2/search/tags?{times}"),
+                               (1, f"/api/v2/search/tag/resource.service.name/values?{times}"), (1, f"/api/v2/search/tag/span.user.id/values?{times}"),
+                               (1, f"/api/v2/search/tag/span.user.id/values?{times}&q={shop}"), (1, f"/api/v2/search/tag/name/values?{times}&q=%7B%7D"),
+                               (1, "/pyroscope/label-values?label=service_name"), (2, f"/api/v1/services?from={at - 10}&until={at + 2300}")):
+                n, answer = round_trips(path)
+                assert 0 < n <= most, (path, n, most)
 
 
 def test_tenants_are_the_same_on_every_node_whatever_their_numbers():

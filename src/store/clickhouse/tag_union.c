@@ -144,6 +144,16 @@ static void put_span_names(const struct joining *j, struct sf_buf *sql)
     sf_buf_print(sql, " GROUP BY k ORDER BY mine + others DESC, k LIMIT %" PRIu32, most_of(j) + 1);
 }
 
+/* Selects the names of spans, in the same columns. */
+static void put_operations(const struct joining *j, struct sf_buf *sql)
+{
+    sf_buf_print(sql, "SELECT toUInt8(0), toString(name), toInt64(0), toFloat64(0), ");
+    tag_union_put_counts(j, sql);
+    tag_union_put_where(j, sql);
+    sf_buf_print(sql, " GROUP BY name ORDER BY mine + others DESC, name LIMIT %" PRIu32,
+                 most_of(j) + 1);
+}
+
 /* If a key occurs twice, its last value is used (model/value.h), as in the local store. */
 static void put_span_values(const struct joining *j, struct sf_buf *sql)
 {
@@ -281,11 +291,14 @@ static enum sf_err tag_union_ask(struct joining *j)
 {
     struct sf_remote_query *list = sf_remote_source_queries(j->r, 1, ANSWER_LEN);
     struct sf_buf sql = {0};
-    bool is_span = j->query->scope == SF_SCOPE_SPAN;
+    bool is_name = j->query->scope == SF_SCOPE_INTRINSIC,
+         has_values = is_name || j->query->scope == SF_SCOPE_SPAN;
     enum sf_err err = list ? SF_OK : sf_no_memory(j->why, "queries to shards");
-    if (is_span && tag_union_wants_names(j))
+    if (is_name)
+        put_operations(j, &sql);
+    else if (has_values && tag_union_wants_names(j))
         put_span_names(j, &sql);
-    else if (is_span)
+    else if (has_values)
         put_span_values(j, &sql);
     else if (j->query->scope == SF_SCOPE_RESOURCE || j->query->scope == SF_SCOPE_INSTRUMENTATION)
         put_bodies(j, &sql);
@@ -297,8 +310,8 @@ static enum sf_err tag_union_ask(struct joining *j)
     for (uint32_t i = 0; !err && i < j->r->n_shards; i++) {
         err = sf_remote_source_result(&list[i], j->why);
         if (!err)
-            err = is_span ? tag_union_take_values(j, sf_buf_bytes(&list[i].out))
-                          : take_bodies(j, sf_buf_bytes(&list[i].out));
+            err = has_values ? tag_union_take_values(j, sf_buf_bytes(&list[i].out))
+                             : take_bodies(j, sf_buf_bytes(&list[i].out));
         if (err && sf_remote_source_goes_on(j->r, i, j->q, err))
             err = SF_OK;
     }

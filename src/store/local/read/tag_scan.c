@@ -80,6 +80,12 @@ static bool tag_scan_wants_names(const struct search *s)
     return s->query->name.len == 0;
 }
 
+/* Of spans, instead of an attribute's values. */
+static bool wants_span_names(const struct search *s)
+{
+    return s->query->scope == SF_SCOPE_INTRINSIC;
+}
+
 static bool wants_scope(const struct search *s, enum sf_attr_scope scope)
 {
     return s->query->scope == SF_SCOPE_ANY || s->query->scope == scope;
@@ -186,7 +192,7 @@ static bool can_count(const struct search *s)
 {
     return !tag_scan_wants_names(s) &&
            (s->query->scope == SF_SCOPE_SPAN || s->query->scope == SF_SCOPE_RESOURCE ||
-            s->query->scope == SF_SCOPE_INSTRUMENTATION);
+            s->query->scope == SF_SCOPE_INSTRUMENTATION || wants_span_names(s));
 }
 
 /* Reads one column instead of whole rows: each value once, with the number of its rows. */
@@ -195,28 +201,36 @@ static enum sf_err tag_scan_count_granule(struct search *s, struct sf_run *run, 
 {
     const struct sf_span_rows *rows;
     const struct sf_value_column *column;
+    const uint32_t *code;
     uint8_t *hits;
-    uint32_t *counts;
-    enum sf_err err = sf_granules_get(
-        &s->granules, run, granule, s->conds.columns | SF_COL_TIMES | SF_COL_RESOURCE, &rows, why);
+    uint32_t *counts, n_vals;
+    uint32_t columns = s->conds.columns | SF_COL_TIMES | SF_COL_RESOURCE |
+                       (wants_span_names(s) ? SF_COL_NAME : 0);
+    enum sf_err err = sf_granules_get(&s->granules, run, granule, columns, &rows, why);
     if (err)
         return err;
-    column = &rows->want[s->value_key];
+    column = wants_span_names(s) ? NULL : &rows->want[s->value_key];
+    code = column ? column->code : rows->name.code;
+    n_vals = column ? column->n_vals : rows->name.n_dict;
     s->scratch.at = 0;
     hits = sf_arena_raw(&s->scratch, rows->n_rows + 1, 1);
-    counts = sf_arena_new_n(&s->scratch, (size_t)column->n_vals + 1, sizeof(*counts));
+    counts = sf_arena_new_n(&s->scratch, (size_t)n_vals + 1, sizeof(*counts));
     if (!hits || !counts || !sf_conds_judge(&s->conds, rows, 0, rows->n_rows, s->scratch, hits))
         return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < rows->n_rows; i++) {
-        if (hits[i] && column->code[i] != SF_NONE &&
+        if (hits[i] && code[i] != SF_NONE &&
             !sf_tombstones_hide(s->snapshot->tombstones, run->row.id, rows->tenant,
                                 rows->trace_id[i], rows->resources[rows->resource[i]].service,
                                 rows->start_ns[i]))
-            counts[column->code[i]]++;
+            counts[code[i]]++;
     }
-    for (uint32_t i = 0; !err && i < column->n_vals && !tag_scan_is_full(s); i++) {
+    for (uint32_t i = 0; !err && i < n_vals && !tag_scan_is_full(s); i++) {
         if (counts[i])
-            err = set_add(s, column->vals[i], counts[i], why);
+            err = set_add(s,
+                          column
+                              ? column->vals[i]
+                              : (struct sf_value){.type = SF_VALUE_STR, .str = rows->name.dict[i]},
+                          counts[i], why);
     }
     s->scratch.at = 0;
     return err;
@@ -251,7 +265,7 @@ static enum sf_err ask_run(void *arg, size_t place, bool *out_is_done, struct sf
     struct sf_run *run = s->snapshot->runs[place];
     const struct sf_span_block_reader *reader;
     bool is_whole = false;
-    bool has_tables = s->query->n_conds == 0 &&
+    bool has_tables = s->query->n_conds == 0 && !wants_span_names(s) &&
                       !sf_tombstones_touch(s->snapshot->tombstones, run->row.id, run->row.tenant,
                                            run->row.ts_min_ns, run->row.ts_max_ns);
     enum sf_err err = sf_run_enter(run, has_tables ? SF_TABLES_VALUES : SF_TABLES_NONE, &reader,
@@ -334,7 +348,7 @@ enum sf_err sf_tag_scan(struct sf_store *store, const struct sf_tag_query *query
                                     .to_ns = query->to_ns};
         n_keys = sf_conds_prepare(&s.conds, keys, 0, want);
         s.value_key = n_keys;
-        if (can_count(&s))
+        if (can_count(&s) && !wants_span_names(&s))
             keys[n_keys++] = (struct sf_key){query->scope, query->name};
         s.filter = (struct sf_run_filter){.q = q,
                                           .from_ns = query->from_ns,
