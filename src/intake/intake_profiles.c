@@ -321,6 +321,7 @@ enum sf_err sf_intake_profiles(const struct sf_intake_profiles *how, struct sf_b
         err = sf_shed_detail(&how->shed, &b->arena, p, &result.shed, why);
     if (err) {
         out->is_over_series = result.is_over_series;
+        out->shed.is_of_request = result.shed.is_of_request;
         return err;
     }
     b->profiles = p;

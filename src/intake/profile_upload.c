@@ -75,6 +75,7 @@ enum sf_err sf_profile_upload_add(struct sf_profile_upload *u, sf_str bytes,
         return sf_fail(why, SF_ERR_NOMEM, "intake: no memory for a profile");
     err = profile_upload_decode(u, b, bytes, hint, &result, why);
     u->is_over_series = result.is_over_series;
+    u->sum.shed.is_of_request = result.shed.is_of_request;
     if (err || b->profiles->n_series == 0) {
         sf_batch_free(b); /* SDKs send profiles without samples: nothing to store, not an error */
         return err;

@@ -30,7 +30,8 @@ enum sf_err sf_shed_detail(const struct sf_shed_detail *how, struct sf_arena *re
                          sf_recent_traces_has(how->recent, how->tenant, s);
         if (!has_detail(s) || (is_wanted && how->level < SF_PRESSURE_DETAIL))
             continue;
-        if (p->series[s->series].is_request)
+        io->is_of_request = p->series[s->series].is_request;
+        if (io->is_of_request)
             return sf_fail(why, SF_ERR_BUSY,
                            "the server is overloaded and does not accept profiles of individual "
                            "requests at the moment; retry");

@@ -19,6 +19,7 @@ struct sf_shed_detail {
 
 struct sf_shed_counts { /* samples */
     uint64_t n_baseline, n_other;
+    bool is_of_request; /* with BUSY: the profile belongs to one request and was refused */
 };
 
 /* `p` gets a new list of samples in `req` when something changes. LIMIT: `req` is full; BUSY: a

@@ -18,8 +18,8 @@ enum {
     SURE = 32,            /* always for the request with the turn */
     MERGE_LEN = 12 << 20, /* for a merge that begins meanwhile */
     OTHER_LEN = 32 << 20, /* the program, its libraries and threads, and what the store keeps */
-    SHORT_LEN = 8 << 20   /* above its memory the process takes less at a time: half of what it may
-                           * exceed it by */
+    SHORT_LEN = 4 << 20   /* above its memory the process takes less at a time: a quarter of what it
+                           * may exceed it by, so that a merge or a flush that runs has room */
 };
 #define LOOK_NS (20 * SF_NS_PER_MS)
 

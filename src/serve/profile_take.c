@@ -200,7 +200,9 @@ bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker,
         is_filled = false;
     } else if (turn == SF_LARGE_TURN_MINE && err) {
         if (err == SF_ERR_BUSY && !t.upload.is_over_series)
-            sf_service_count_shed(call->service, call->tenant, SF_SHED_DETAIL);
+            sf_service_count_shed(call->service, call->tenant,
+                                  t.upload.sum.shed.is_of_request ? SF_SHED_DETAIL
+                                                                  : SF_SHED_PROFILES);
         if (err == SF_ERR_BUSY && t.upload.is_over_series)
             refuse_series(&t);
         else if (refuse)

@@ -140,6 +140,7 @@ class Flood:
         self.acked = {"spans": [], "profiles": []}
         self.broken, self.n_closed = [], 0
         self.said = collections.Counter()
+        self.shed = collections.Counter()  # what the answers to profiles that were taken say
 
     def answered(self, c, status, head, body):
         kind = "profiles" if c.is_profiles else "spans"
@@ -148,6 +149,9 @@ class Flood:
             self.said[kind, status, body[:150]] += 1
         if status == 200:
             self.acked[kind].append(c.key)
+            shed = sorted(line for line in head.split("\r\n") if line.startswith("x-spanflame-shed:"))
+            if c.is_profiles and shed:
+                self.shed[tuple(shed)] += 1
             if body and not c.is_profiles:  # a partial success that is not due
                 self.broken.append(body)
         elif status not in (429, 503) or "retry-after: " not in head:
@@ -235,7 +239,7 @@ print(f"# {SECONDS:.0f} s: answers {({k: dict(v) for k, v in FLOOD.n.items()})},
       f"of which {PROGRAM_MIB} are the program's file", flush=True)
 
 
-for why, times in FLOOD.said.most_common(12):
+for why, times in FLOOD.said.most_common(12) + FLOOD.shed.most_common(6):
     print(f"# {times} times {why}")
 
 
@@ -276,6 +280,9 @@ def test_what_was_refused_is_counted_and_said():
     for kind in FLOOD.n:  # a connection too many is refused before anybody knows what it would have sent
         said = sum(n for (what, _, body), n in FLOOD.said.items() if what == kind and body != b"too many connections\n")
         assert said <= SHED[kind] <= said + CONNECTIONS, (kind, said, SHED[kind])  # answers under way at the end
+    for what in ("baseline_detail", "detail"):  # of profiles that were taken; refused ones are not among them
+        told = sum(n for lines, n in FLOOD.shed.items() if any(f" {what}=" in line for line in lines))
+        assert told <= SHED[what] <= told + 20, (what, told, SHED[what])
     n_closed = sum(n for (_, _, body), n in FLOOD.said.items() if body == b"too many connections\n")
     assert SERVER.metric("spanflame_connections_refused_total") >= n_closed, n_closed
 

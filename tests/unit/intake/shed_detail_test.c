@@ -105,5 +105,6 @@ TEST(shed_detail, a_profile_of_one_request_is_refused_whole)
     struct sf_shed_detail how = {SF_PRESSURE_BASELINE, NULL, TENANT};
     struct sf_shed_counts counts = {0};
     assert_int_equal(sf_shed_detail(&how, &req, &p, &counts, &why), SF_ERR_BUSY);
+    assert_true(counts.is_of_request);
     assert_ptr_equal(p.samples, &sample);
 }

@@ -287,7 +287,7 @@ TEST(large_turn, decodes_one_request_at_a_time_while_the_process_holds_too_much)
     struct sf_why why;
     enum sf_err err;
     sf_large_turn_init(s);
-    s->large.memory_len = 0; /* what it holds is more, unless it holds less than 8 MiB */
+    s->large.memory_len = 0; /* what it holds is more, unless it holds less than 4 MiB */
     first.held = sf_heap_new(16 * MIB);
     memset(first.held, 1, 16 * MIB);
     void *held = first.held;
