@@ -1,3 +1,6 @@
+/* secret_args.c - reads the words of a command one by one and remembers what the next may be: the
+ * value of --password, the password behind the flag of a known program, or part of a user:password.
+ * The second half cuts a text into such words, with quotes and the ends of commands. */
 #include "base/secret_args.h"
 
 #include <string.h>
@@ -17,27 +20,49 @@ enum form {
     USER_PASS, /* -u user:SECRET, -uuser:SECRET */
 };
 
+/* Flags without a value, which may stand in one word before the flag: curl -sSu user:SECRET. */
+#define CURL_ALONE  "sSfkLvigINjJlnOpqRaBG0123456#"
+#define MYSQL_ALONE "sNBvrtfnqCEHXAbGiL"
+#define LDAP_ALONE  "xvZMnLAR"
+
 static const struct program {
     const char *name, *subcommand;
     char flag;
     enum form form;
+    const char *alone;
 } programs[] = {
-    {"mysql", NULL, 'p', ATTACHED},         {"mysqldump", NULL, 'p', ATTACHED},
-    {"mysqladmin", NULL, 'p', ATTACHED},    {"mysqlimport", NULL, 'p', ATTACHED},
-    {"mysqlcheck", NULL, 'p', ATTACHED},    {"mysqlshow", NULL, 'p', ATTACHED},
-    {"mysqlslap", NULL, 'p', ATTACHED},     {"mysqlpump", NULL, 'p', ATTACHED},
-    {"mysqlsh", NULL, 'p', ATTACHED},       {"mariadb", NULL, 'p', ATTACHED},
-    {"mariadb-dump", NULL, 'p', ATTACHED},  {"mariadb-admin", NULL, 'p', ATTACHED},
-    {"sshpass", NULL, 'p', EITHER},         {"mongo", NULL, 'p', SEPARATE},
-    {"mongosh", NULL, 'p', SEPARATE},       {"mongodump", NULL, 'p', SEPARATE},
-    {"mongorestore", NULL, 'p', SEPARATE},  {"redis-cli", NULL, 'a', SEPARATE},
-    {"mosquitto_pub", NULL, 'P', SEPARATE}, {"mosquitto_sub", NULL, 'P', SEPARATE},
-    {"ldapsearch", NULL, 'w', EITHER},      {"ldapmodify", NULL, 'w', EITHER},
-    {"ldapadd", NULL, 'w', EITHER},         {"sqlcmd", NULL, 'P', EITHER},
-    {"docker", "login", 'p', EITHER},       {"podman", "login", 'p', EITHER},
-    {"helm", "login", 'p', EITHER},         {"curl", NULL, 'u', USER_PASS},
-    {"curl", NULL, 'U', USER_PASS},         {"http", NULL, 'a', USER_PASS},
-    {"https", NULL, 'a', USER_PASS},        {"ab", NULL, 'A', USER_PASS},
+    {"mysql", NULL, 'p', ATTACHED, MYSQL_ALONE},
+    {"mysqldump", NULL, 'p', ATTACHED, MYSQL_ALONE},
+    {"mysqladmin", NULL, 'p', ATTACHED, MYSQL_ALONE},
+    {"mysqlimport", NULL, 'p', ATTACHED, MYSQL_ALONE},
+    {"mysqlcheck", NULL, 'p', ATTACHED, MYSQL_ALONE},
+    {"mysqlshow", NULL, 'p', ATTACHED, MYSQL_ALONE},
+    {"mysqlslap", NULL, 'p', ATTACHED, MYSQL_ALONE},
+    {"mysqlpump", NULL, 'p', ATTACHED, MYSQL_ALONE},
+    {"mysqlsh", NULL, 'p', ATTACHED, MYSQL_ALONE},
+    {"mariadb", NULL, 'p', ATTACHED, MYSQL_ALONE},
+    {"mariadb-dump", NULL, 'p', ATTACHED, MYSQL_ALONE},
+    {"mariadb-admin", NULL, 'p', ATTACHED, MYSQL_ALONE},
+    {"sshpass", NULL, 'p', EITHER, "v"},
+    {"mongo", NULL, 'p', SEPARATE, ""},
+    {"mongosh", NULL, 'p', SEPARATE, ""},
+    {"mongodump", NULL, 'p', SEPARATE, ""},
+    {"mongorestore", NULL, 'p', SEPARATE, ""},
+    {"redis-cli", NULL, 'a', SEPARATE, ""},
+    {"mosquitto_pub", NULL, 'P', SEPARATE, ""},
+    {"mosquitto_sub", NULL, 'P', SEPARATE, ""},
+    {"ldapsearch", NULL, 'w', EITHER, LDAP_ALONE},
+    {"ldapmodify", NULL, 'w', EITHER, LDAP_ALONE},
+    {"ldapadd", NULL, 'w', EITHER, LDAP_ALONE},
+    {"sqlcmd", NULL, 'P', EITHER, ""},
+    {"docker", "login", 'p', EITHER, ""},
+    {"podman", "login", 'p', EITHER, ""},
+    {"helm", "login", 'p', EITHER, ""},
+    {"curl", NULL, 'u', USER_PASS, CURL_ALONE},
+    {"curl", NULL, 'U', USER_PASS, CURL_ALONE},
+    {"http", NULL, 'a', USER_PASS, "jfvhb"},
+    {"https", NULL, 'a', USER_PASS, "jfvhb"},
+    {"ab", NULL, 'A', USER_PASS, ""},
 };
 enum { N_PROGRAMS = sizeof(programs) / sizeof(programs[0]) };
 
@@ -130,6 +155,25 @@ static bool take_letter(struct sf_secret_args *a, const struct program *p, sf_st
     return true;
 }
 
+/* The flag of the program in a word such as -pSECRET or -sSu, which may begin with flags without a
+ * value. `*out` is the word from the character before the flag on. NULL: the word has none. */
+static const struct program *find_letter(const struct sf_secret_args *a, sf_str word, sf_str *out)
+{
+    for (size_t i = a->program; i > 0 && i <= N_PROGRAMS; i++) {
+        const struct program *p = &programs[i - 1];
+        size_t at = 1;
+        if (strcmp(p->name, programs[a->program - 1].name) != 0)
+            break;
+        while (at < word.len && word.p[at] != p->flag && word.p[at] && strchr(p->alone, word.p[at]))
+            at++;
+        if (at < word.len && word.p[at] == p->flag) {
+            *out = sf_str_from_at(word, at - 1);
+            return p;
+        }
+    }
+    return NULL;
+}
+
 static bool is_user_flag(sf_str name)
 {
     return sf_str_eq(name, SF_STR("user")) || sf_str_eq(name, SF_STR("proxy-user"));
@@ -140,15 +184,18 @@ static bool take_flag(struct sf_secret_args *a, sf_str word, const struct sf_sha
 {
     size_t dashes = word.p[1] == '-' ? 2 : 1, equal;
     sf_str name = sf_str_from_at(word, dashes);
-    const struct program *p = a->program ? &programs[a->program - 1] : NULL;
+    const struct program *p = a->program ? &programs[a->program - 1] : NULL, *letter;
+    sf_str part;
 
     a->is_wrapped = true;
-    if (dashes == 1 && p && names->has_shapes) {
-        for (; p < programs + N_PROGRAMS && !strcmp(p->name, programs[a->program - 1].name); p++) {
-            if (p->flag == word.p[1])
-                return take_letter(a, p, word, at, end);
-        }
-        p = &programs[a->program - 1];
+    letter = dashes == 1 && names->has_shapes ? find_letter(a, word, &part) : NULL;
+    if (letter) {
+        size_t skipped = word.len - part.len;
+        if (!take_letter(a, letter, part, at, end))
+            return false;
+        *at += skipped;
+        *end += skipped;
+        return true;
     }
     if (sf_str_find_char(name, '=', &equal)) /* --password=X is a name=value pair, which another
                                               * check finds */
@@ -259,9 +306,12 @@ static bool secret_args_next_word(sf_str t, size_t *at, struct sf_secret_args *a
     }
     for (end = i; end < t.len && !secret_args_is_blank(t.p[end]); end++) {
         size_t close;
+        sf_str part;
         if (!secret_args_is_one_of(t.p[end], "\"'"))
             continue;
-        if (t.p[i] != '-' || (end != i + 2 && t.p[end - 1] != '='))
+        if (t.p[i] != '-' ||
+            (end != i + 2 && t.p[end - 1] != '=' &&
+             !(find_letter(args, sf_str_part(t, i, end - i), &part) && part.len == 2)))
             break;
         close = sf_secret_args_quoted_end(t, end + 1, t.p[end], false);
         if (close >= t.len)

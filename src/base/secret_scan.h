@@ -88,4 +88,5 @@ void sf_secret_token_check_token(struct sf_secret_scan *s, size_t at);
 void sf_secret_token_check_sendgrid(struct sf_secret_scan *s, size_t at);
 void sf_secret_token_check_databricks(struct sf_secret_scan *s, size_t at);
 void sf_secret_token_check_slack(struct sf_secret_scan *s, size_t at);
+void sf_secret_token_check_slack_flow(struct sf_secret_scan *s, size_t at);
 void sf_secret_token_check_discord(struct sf_secret_scan *s, size_t at);

@@ -171,15 +171,56 @@ static bool is_statement(sf_str t)
     return false;
 }
 
-/* `at` is after BY or PASSWORD: blanks follow, then the secret, with or without quotes. */
+static size_t after_blanks(sf_str t, size_t at)
+{
+    while (at < t.len && (uint8_t)t.p[at] <= ' ')
+        at++;
+    return at;
+}
+
+/* `at` is at a quote. Returns the end of the text in it, in which '' stands for one quote. */
+static size_t sql_quoted_end(sf_str t, size_t at)
+{
+    char quote = t.p[at];
+    size_t end = sf_secret_args_quoted_end(t, at + 1, quote, false);
+    while (end + 1 < t.len && t.p[end + 1] == quote)
+        end = sf_secret_args_quoted_end(t, end + 2, quote, false);
+    return end;
+}
+
+/* IDENTIFIED BY 'new' REPLACE 'old' */
+static void check_replaced(struct sf_secret_scan *s, size_t at)
+{
+    sf_str t = s->text;
+    size_t word = after_blanks(t, at), start = after_blanks(t, word + 7);
+    if (sf_str_ieq(sf_str_part(t, word, 7), SF_STR("replace")) && start < t.len &&
+        sf_scan_is_one_of(t.p[start], "'\""))
+        sf_scan_add(s, SF_SHAPE_SQL, start + 1, sql_quoted_end(t, start));
+}
+
+/* SET PASSWORD FOR user = 'X'; `at` is at the equals sign. With SET PASSWORD = 'X' this is also a
+ * pair, and with PASSWORD('X') a call. */
+static void check_set_password(struct sf_secret_scan *s, size_t at)
+{
+    sf_str t = s->text;
+    size_t set = after_blanks(t, 0), word = after_blanks(t, set + 3);
+    size_t start = after_blanks(t, at + 1);
+    if (sf_str_ieq(sf_str_part(t, set, 3), SF_STR("set")) && word < at &&
+        sf_str_ieq(sf_str_part(t, word, 8), SF_STR("password")) && start < t.len &&
+        sf_scan_is_one_of(t.p[start], "'\""))
+        sf_scan_add(s, SF_SHAPE_SQL, start + 1, sql_quoted_end(t, start));
+}
+
+/* `at` is after BY or PASSWORD: blanks or a parenthesis follow, then the secret, with or without
+ * quotes. */
 static void check_sql(struct sf_secret_scan *s, size_t at)
 {
     sf_str t = s->text;
     bool is_by = sf_scan_has_word_before(t, at, "by");
-    size_t start = at, end;
+    size_t start = after_blanks(t, at), end;
+    bool is_call = !is_by && start < t.len && t.p[start] == '(';
 
-    while (start < t.len && (uint8_t)t.p[start] <= ' ')
-        start++;
+    start += is_call;
     if (start >= t.len ||
         (is_by ? !is_identified(t, at - 2)
                : t.p[start] != '\'' || !sf_scan_has_word_before(t, at, "password")))
@@ -188,10 +229,8 @@ static void check_sql(struct sf_secret_scan *s, size_t at)
         sf_scan_has_at(t, start, "password ")) /* the hash of a password, in MySQL 5 */
         start += 9;
     if (start < t.len && sf_scan_is_one_of(t.p[start], "'\"")) {
-        char quote = t.p[start];
-        end = sf_secret_args_quoted_end(t, start + 1, quote, false);
-        while (end + 1 < t.len && t.p[end + 1] == quote) /* '' is one of it */
-            end = sf_secret_args_quoted_end(t, end + 2, quote, false);
+        end = sql_quoted_end(t, start);
+        check_replaced(s, end + 1);
         start++;
     } else if (is_statement(t)) {
         for (end = start; end < t.len && !(sf_scan_class(t.p[end]) & SF_CHAR_END);)
@@ -329,6 +368,7 @@ static const uint16_t before[256] = {
     ['y'] = JWT | BLANK | QUOTE,
     ['Y'] = BLANK | QUOTE | PREFIX,
     [' '] = QUOTE,
+    ['('] = QUOTE,
     ['I'] = CLOUD,
     ['-'] = PEM,
     ['r'] = BLANK | PREFIX,
@@ -380,6 +420,10 @@ static void secret_shape_check_at(struct sf_secret_scan *s, size_t at)
         check_pair(s, at);
     if (!s->names->has_shapes)
         return;
+    if (p[at] == '=')
+        check_set_password(s, at);
+    if (p[at] == ':')
+        sf_secret_token_check_slack_flow(s, at);
     if (bits & AT)
         check_url_password(s, at);
     if (bits & JWT)
@@ -393,8 +437,9 @@ static void secret_shape_check_at(struct sf_secret_scan *s, size_t at)
         if (sf_scan_has_word_before(s->text, at, "by"))
             check_sql(s, at);
     }
-    if (bits & QUOTE)
-        check_sql(s, before_blanks(s->text, at));
+    if (bits & QUOTE) {
+        check_sql(s, before_blanks(s->text, at - (p[at - 1] == '(')));
+    }
     if (bits & PREFIX) {
         sf_secret_token_check_token(s, at);
         sf_secret_token_check_sendgrid(s, at);
@@ -438,8 +483,8 @@ static inline uint32_t mask_of(wide v)
 /* The checks of the table above for the 16 characters at p, in the highest bit of each lane; the
  * two before them must be readable. To be fast it may report false positives: prefixes are
  * recognised by single characters (the capitals in gHp_, pAt-, nPm_, liVe_, teSt_, xoXb-, sFt_,
- * kEy-, hVs., Sg., webhooKs/, Dapi), a flag by a letter after a dash that follows neither letter
- * nor digit. */
+ * kEy-, hVs., Sg., webhooKs/, Dapi), a flag by a letter after a dash that
+ * follows neither letter nor digit. */
 static inline __attribute__((always_inline)) wide checks_of(wide c, wide p1, wide p2)
 {
     wide low = p1 | 0x20;
@@ -450,7 +495,7 @@ static inline __attribute__((always_inline)) wide checks_of(wide c, wide p1, wid
     any |= (wide)(p1 == 'I') & ((wide)(c == 'A') | (wide)(c == 'z'));
     any |= (wide)(c == 'B') & (is_after_dash | (wide)(p1 == '/'));
     any |= (wide)(c <= ' ') & ((wide)(low == 'r') | (wide)(low == 'c') | (wide)(low == 'y'));
-    any |= (wide)(c == '\'') & (wide)(p1 == ' ') & (wide)((p2 | 0x20) == 'd');
+    any |= (wide)(c == '\'') & (wide)((p1 | 8) == '(') & (wide)((p2 | 0x20) == 'd');
     any |= is_after_dash & (wide)(p2 <= '-') & (c + c); /* letters have the second highest bit
                                                          * set */
     any |= (wide)(c == '/') & (wide)(p2 == 'k');

@@ -228,3 +228,25 @@ void sf_secret_token_check_discord(struct sf_secret_scan *s,
     if (sf_scan_has_before(t, at, "webhooks") && end - at - 1 >= 15 && sf_scan_has_at(t, end, "/"))
         add_webhook(s, end + 1);
 }
+
+/* https://hooks.slack.com/workflows/T.../A.../number/secret and .../triggers/T.../number/secret, at
+ * the colon. */
+void sf_secret_token_check_slack_flow(struct sf_secret_scan *s, size_t at)
+{
+    static const char host[] = "//hooks.slack.com/", workflows[] = "workflows/";
+    sf_str t = s->text;
+    size_t path = at + sizeof(host), next, end;
+    bool is_workflow;
+    if (!sf_scan_has_at(t, at + 1, host))
+        return;
+    is_workflow = sf_scan_has_at(t, path, workflows);
+    if (!is_workflow && !sf_scan_has_at(t, path, "triggers/"))
+        return;
+    next = path + sizeof(workflows) - 1 - !is_workflow;
+    next = skip_part(t, next, sf_scan_has_at(t, next, "E") ? 'E' : 'T', 6);
+    if (next && is_workflow)
+        next = skip_part(t, next, 'A', 6);
+    end = sf_scan_run(t, next, SF_CHAR_DIGIT);
+    if (next && end - next >= 6 && sf_scan_has_at(t, end, "/"))
+        add_webhook(s, end + 1);
+}

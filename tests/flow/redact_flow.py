@@ -28,7 +28,9 @@ def secret(shape="word"):
 
 SHAPES = {"pair": "login failed, password={}; retry", "url": "https://joe:{}@db.example/x",
           "flag": "backup --password {} now", "mysql": "docker exec db mysql -uroot -p{} shop", "curl": "curl -s -u joe:{} https://h/",
-          "sql": "ALTER USER joe IDENTIFIED BY '{}'", "slack": "https://hooks.slack.com/services/T0000ABCD/B0000ABCD/{}",
+          "curl flags": "curl -sSu joe:{} https://h/", "sql": "ALTER USER joe IDENTIFIED BY '{}'",
+          "sql set": "SET PASSWORD FOR 'joe'@'%' = PASSWORD('{}')", "slack flow": "https://hooks.slack.com/triggers/T0000ABCD/123456789012/{}",
+          "slack": "https://hooks.slack.com/services/T0000ABCD/B0000ABCD/{}",
           "discord": "/api/webhooks/123456789012345678/{}", "signed": "https://b/x?X-Amz-Signature={}&y=1",
           "vault": "hvs.{}", "sendgrid": "SG.abcdefghijklmnopqrstuv.{}", "pair key": "password={}"}
 MORE_SHAPES = [shape for shape in SHAPES if shape not in ("pair", "url", "pair key")]

@@ -135,6 +135,13 @@ TEST(secret_shape, finds_arguments_of_commands)
     assert_hit("curl --user alice:hunter2 h", SF_SHAPE_ARG, "hunter2");
     assert_hit("curl --user=alice:hunter2 h", SF_SHAPE_ARG, "hunter2");
     assert_hit("curl -s -U p:hunter2 h", SF_SHAPE_ARG, "hunter2");
+    assert_hit("curl -sSu alice:hunter2 h", SF_SHAPE_ARG, "hunter2"); /* flags in one word */
+    assert_hit("curl -fsSLualice:hunter2 h", SF_SHAPE_ARG, "hunter2");
+    assert_hit("curl -sU p:hunter2 h", SF_SHAPE_ARG, "hunter2");
+    assert_hit("mysql -sNphunter2 shop", SF_SHAPE_ARG, "hunter2");
+    assert_hit("mysqldump -tp'hun ter' x", SF_SHAPE_ARG, "'hun ter'");
+    assert_hit("ldapsearch -xLLLw hunter2 -D cn", SF_SHAPE_ARG, "hunter2");
+    assert_hit("http -va joe:hunter2 h", SF_SHAPE_ARG, "hunter2");
 }
 
 TEST(secret_shape, leaves_other_arguments_alone)
@@ -154,6 +161,10 @@ TEST(secret_shape, leaves_other_arguments_alone)
     assert_clean("tool --password");
     assert_clean("a - b -- c --- d -");
     assert_clean("x -1 -p");
+    assert_clean("curl -sXu a:b h"); /* -X takes u */
+    assert_clean("curl -sS a:b h");
+    assert_clean("mysql -sN -e x shop");
+    assert_clean("mysql -sNp shop");
 }
 
 TEST(secret_shape, finds_passwords_in_sql)
@@ -167,9 +178,30 @@ TEST(secret_shape, finds_passwords_in_sql)
     assert_hit("IDENTIFIED WITH 'caching_sha2_password' BY 'hunter2'", SF_SHAPE_SQL, "hunter2");
     assert_hit("CREATE ROLE a LOGIN PASSWORD 'hunter2'", SF_SHAPE_SQL, "hunter2");
     assert_hit("SET PASSWORD = PASSWORD('hunter2')", SF_SHAPE_PAIR, "PASSWORD('hunter2");
+    assert_hit("SET PASSWORD FOR 'joe' = PASSWORD('hunter2')", SF_SHAPE_SQL, "hunter2");
+    assert_hit("set password for 'joe'@'%' = PASSWORD('hunter2')", SF_SHAPE_SQL, "hunter2");
+    assert_hit("UPDATE user SET p = PASSWORD('hunter2')", SF_SHAPE_SQL, "hunter2");
+    assert_hit("SET PASSWORD FOR 'joe'@'%' = 'it''s'", SF_SHAPE_SQL, "it''s");
+    assert_hit(" set password for joe=\"hunter2\"", SF_SHAPE_SQL, "hunter2");
+    assert_hit("SET PASSWORD FOR joe TO RANDOM, x = 'hunter2'", SF_SHAPE_SQL, "hunter2");
+    assert_clean("SET PASSWORDS FOR 'joe' = 1");
+    assert_clean("SET x = 'password'");
+    assert_clean("password()");
+    assert_clean("PASSWORD('')");
     assert_clean("SELECT a FROM b ORDER BY 'name'");
     assert_clean("GROUP BY day HAVING x");
     assert_clean("the user was identified by the driver as x");
+}
+
+TEST(secret_shape, finds_both_passwords_of_a_change)
+{
+    struct sf_shape_hit hits[4];
+    sf_str text = SF_STR("ALTER USER a IDENTIFIED BY 'newer' REPLACE 'older' RETAIN");
+    assert_int_equal(sf_secret_shape_find(text, sf_secret_shape_scan(text), &names, hits, 4), 2);
+    assert_str(sf_str_part(text, hits[0].at, hits[0].end - hits[0].at), "older");
+    assert_str(sf_str_part(text, hits[1].at, hits[1].end - hits[1].at), "newer");
+    assert_hit("ALTER USER a IDENTIFIED BY 'newer' REPLACED 'x'", SF_SHAPE_SQL, "newer");
+    assert_hit("ALTER USER a IDENTIFIED BY 'newer' REPLACE", SF_SHAPE_SQL, "newer");
 }
 
 TEST(secret_shape, finds_webhooks_signatures_and_more_tokens)
@@ -178,6 +210,10 @@ TEST(secret_shape, finds_webhooks_signatures_and_more_tokens)
                SF_SHAPE_WEBHOOK, "XXXXXXXXXXXXXXXXXXXXXXXX");
     assert_hit("/services/T0000ABCD/B0000ABCD/abcdefghijklmnop", SF_SHAPE_WEBHOOK,
                "abcdefghijklmnop");
+    assert_hit("https://hooks.slack.com/workflows/T0000ABCD/A0000ABCD/123456789/abcdefghijklmnop",
+               SF_SHAPE_WEBHOOK, "abcdefghijklmnop");
+    assert_hit("https://hooks.slack.com/triggers/E0000ABCD/123456789012/abcdefghijklmnop",
+               SF_SHAPE_WEBHOOK, "abcdefghijklmnop");
     assert_hit("https://discord.com/api/webhooks/123456789012345678/abcDEF_ghi-jklmnopqrst",
                SF_SHAPE_WEBHOOK, "abcDEF_ghi-jklmnopqrst");
     assert_hit("https://api.telegram.org/bot123456789:AAabcdefghijklmnopqrstuvwxyz01234/x",
@@ -195,6 +231,10 @@ TEST(secret_shape, finds_webhooks_signatures_and_more_tokens)
     assert_clean("GET /api/services/T1/B2/x");
     assert_clean("/webhooks/42/deliveries");
     assert_clean("/orders/services/list");
+    assert_clean("https://hooks.slack.com/triggers/42/123456789012/abcdefghijklmnop");
+    assert_clean("https://hooks.slack.com/workflows/T0000ABCD/123456789/abcdefghijklmnop");
+    assert_clean("https://hooks.slack.com/triggers/T0000ABCD/last/abcdefghijklmnop");
+    assert_clean("https://hooks.slack.com/triggers/T0000ABCD/1234567890");
     assert_clean("MSG.example.SG.x");
     assert_clean("ldap.dapi dapi0123");
     assert_clean("hvs.x");
@@ -271,6 +311,9 @@ TEST(secret_shape, overlooks_nothing_wherever_it_stands)
         " --password hunter2 ",
         "IDENTIFIED BY 'hunter2' ",
         "PASSWORD 'hunter2' ",
+        "PASSWORD('hunter2') ",
+        "s://hooks.slack.com/triggers/T0000ABCD/123456789012/abcdefghijklmnop",
+        "s://hooks.slack.com/workflows/T0000ABCD/A0000ABCD/123456789/abcdefghijklmnop",
     };
     for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
         for (size_t before = 0; before < 40; before++) {
