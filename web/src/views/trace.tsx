@@ -161,12 +161,15 @@ function TitleRow(props: { trace: Trace; range: Range }) {
 
 /** Next and previous of the spans that were searched for. */
 function Matches(props: { found: readonly Span[]; selected: string }) {
-  const at = props.found.findIndex((s) => s.spanId === props.selected);
+  const indexOf = (spanId: string) => props.found.findIndex((s) => s.spanId === spanId);
   const go = (step: number) => {
     const n = props.found.length;
-    const to = props.found[((at < 0 ? (step > 0 ? -1 : 0) : at) + step + n) % n];
+    // The address has the newest selection: a second key may come before the page is drawn with the first.
+    const from = indexOf(params()["span"] ?? "");
+    const to = props.found[((from < 0 ? (step > 0 ? -1 : 0) : from) + step + n) % n];
     if (to) change({ span: to.spanId, focus: "", pane: params()["pane"] ?? "" });
   };
+  const at = indexOf(props.selected);
   useEffect(() => {
     const onKey = (e: KeyboardEvent) => {
       if ((e.key !== "[" && e.key !== "]") || (e.target instanceof Element && e.target.closest("textarea,select,dialog"))) return;
