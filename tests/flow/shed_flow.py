@@ -219,7 +219,8 @@ def memory_is_in_budget(server, mib, more=16):
 
 def nothing_acknowledged_is_lost(server, senders):
     server.stop(signal.SIGKILL)
-    server.env, server.config = None, "memory: 4GiB\n"  # what is stored is at issue, not what a small server can answer
+    server.env = None
+    server.config = "memory: 8GiB\nlimits:\n  query_memory: 2GiB\n"  # what is stored is at issue, not what a small server can answer
     server.start()
     acked = [key for s in senders if not s.profiles for key in s.acked]
     for trace in acked[::max(1, len(acked) // 300)]:
