@@ -1,5 +1,6 @@
 /* call.h - one request on its way through a handler. Lives in its exchange. */
 #pragma once
+#include "intake/shed_detail.h"
 #include "listen/exchange.h"
 #include "serve/lane.h"
 #include "serve/service.h"
@@ -56,9 +57,10 @@ struct sf_call {
                                                * none */
     char caller[66];                          /* name of the caller, for the log */
     enum sf_error_form form;
-    int64_t started_ns; /* monotonic */
-    int64_t whole_ns;   /* monotonic time when the body was complete */
-    uint64_t n_spans;   /* of an export: counted when it is durable */
+    int64_t started_ns;         /* monotonic */
+    int64_t whole_ns;           /* monotonic time when the body was complete */
+    uint64_t n_spans;           /* of an export: counted when it is durable */
+    struct sf_shed_counts shed; /* of a profile: counted and reported when it is durable */
     struct sf_ticket ticket;
     bool has_large_turn;          /* see serve/large_turn.h */
     bool has_query_place;         /* counted in its tenant's running queries: see intake/quota.h */

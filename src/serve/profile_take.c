@@ -85,15 +85,38 @@ void sf_profile_take_count(struct sf_counters *c, const struct sf_profile_upload
     sf_counters_add(c, SF_COUNT_REDACTIONS, sum->n_redacted);
 }
 
+static void tell_shed_of(struct sf_call *call, const char *what, uint64_t n, enum sf_shed shed)
+{
+    struct sf_tenant_counts counts = {0};
+    char text[60];
+    if (!n)
+        return;
+    counts.n_shed[shed] = 1;
+    counts.n_shed_samples[shed] = n;
+    sf_counters_tenant(call->service->counters, call->tenant, &counts);
+    snprintf(text, sizeof(text), "%s=%llu", what, (unsigned long long)n);
+    sf_response_header(call->response, "x-spanflame-shed", sf_str_from(text));
+}
+
+/* Counts the samples of an accepted profile that lost their detail, and reports them to the sender.
+ * A profile that the store refuses is counted as a profile only. */
+static void tell_shed(struct sf_call *call)
+{
+    tell_shed_of(call, "baseline_detail", call->shed.n_baseline, SF_SHED_BASELINE_DETAIL);
+    tell_shed_of(call, "detail", call->shed.n_other, SF_SHED_DETAIL);
+}
+
 /* On the log's thread: the batch is durable, or never will be. */
 static void profile_take_on_durable(struct sf_ticket *ticket)
 {
     struct sf_call *call = (struct sf_call *)(void *)((char *)ticket -
                                                       offsetof(struct sf_call, ticket));
-    if (ticket->result)
+    if (ticket->result) {
         sf_call_fail(call, ticket->result, &ticket->why);
-    else
+    } else {
         sf_counters_add(call->service->counters, SF_COUNT_SAMPLES_ACKED, call->n_spans);
+        tell_shed(call);
+    }
     sf_call_finish(call);
 }
 
@@ -105,8 +128,11 @@ static bool profile_take_give_to_store(struct sf_profile_take *t, struct sf_stor
     struct sf_call *call = t->call;
     struct sf_why why = {0};
     enum sf_err err;
-    if (!batch)
+    call->shed = t->upload.sum.shed;
+    if (!batch) {
+        tell_shed(call);
         return true;
+    }
     call->n_spans = t->upload.sum.n_samples;
     call->ticket.done = profile_take_on_durable;
     err = store->ops->append(store, t->worker->number, &batch, &call->ticket, &why);
@@ -131,26 +157,9 @@ static bool profile_take_refuse_services(struct sf_profile_take *t, struct sf_ad
     return false;
 }
 
-static void say_shed(struct sf_profile_take *t, const char *what, uint64_t n, enum sf_shed shed)
+/* The text of a partial success. */
+static void describe_shed(struct sf_profile_drops *d, const struct sf_shed_counts *shed)
 {
-    struct sf_tenant_counts counts = {0};
-    char text[60];
-    if (!n)
-        return;
-    counts.n_shed[shed] = 1;
-    counts.n_shed_samples[shed] = n;
-    sf_counters_tenant(t->call->service->counters, t->call->tenant, &counts);
-    snprintf(text, sizeof(text), "%s=%llu", what, (unsigned long long)n);
-    sf_response_header(t->call->response, "x-spanflame-shed", sf_str_from(text));
-}
-
-/* Samples that lost their detail are reported to the sender, in the form of the response. */
-static void tell_shed(struct sf_profile_take *t)
-{
-    const struct sf_shed_counts *shed = &t->upload.sum.shed;
-    struct sf_profile_drops *d = &t->upload.drops;
-    say_shed(t, "baseline_detail", shed->n_baseline, SF_SHED_BASELINE_DETAIL);
-    say_shed(t, "detail", shed->n_other, SF_SHED_DETAIL);
     if (shed->n_baseline + shed->n_other && !d->first[0])
         snprintf(d->first, sizeof(d->first),
                  "%llu samples were stored without their span ids and times: the server is under "
@@ -212,7 +221,7 @@ bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker,
     } else if (turn == SF_LARGE_TURN_MINE && !profile_take_refuse_services(&t, &admission)) {
         sf_profile_take_count(call->service->counters, &t.upload);
         sf_call_ok(call, NULL);
-        tell_shed(&t);
+        describe_shed(&t.upload.drops, &t.upload.sum.shed);
         if (answer)
             answer(&t);
         sf_admission_charge(&admission, 0, t.body.len);
