@@ -23,8 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
     } else {
         if (!d.has || d.cpu_hz > 1000 || d.wall_hz > 1000 || d.budget_per_10000 > 10000 ||
-            ((d.cpu_hz > 100 || d.wall_hz > 20) && !d.rates_until_ms) ||
-            d.rates_until_ms > 1000 + 3600000)
+            (d.cpu_hz > 100 && !d.cpu_until_ms) || (d.wall_hz > 20 && !d.wall_until_ms) ||
+            d.cpu_until_ms > 1000 + 3600000 || d.wall_until_ms > 1000 + 3600000)
             abort();
         sf_control_doc_print(&d, &out);
         if (!out.len)

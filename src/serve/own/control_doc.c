@@ -167,7 +167,10 @@ enum sf_err sf_control_doc_parse(sf_str json, int64_t now_ms, struct sf_arena *r
         return sf_fail(why, SF_ERR_INPUT, "document: for applies to rates only");
     if (!for_ms && (d.cpu_hz > CPU_HZ || d.wall_hz > WALL_HZ))
         for_ms = FOR_DEFAULT_MS;
-    d.rates_until_ms = for_ms ? now_ms + for_ms : 0;
+    if (for_ms && d.has & SF_CONTROL_CPU)
+        d.cpu_until_ms = now_ms + for_ms;
+    if (for_ms && d.has & SF_CONTROL_WALL)
+        d.wall_until_ms = now_ms + for_ms;
     *out = d;
     return SF_OK;
 }
@@ -176,12 +179,14 @@ void sf_control_doc_put_over(struct sf_control_doc *under, const struct sf_contr
 {
     if (over->has & SF_CONTROL_ENABLED)
         under->is_enabled = over->is_enabled;
-    if (over->has & SF_CONTROL_CPU)
+    if (over->has & SF_CONTROL_CPU) {
         under->cpu_hz = over->cpu_hz;
-    if (over->has & SF_CONTROL_WALL)
+        under->cpu_until_ms = over->cpu_until_ms;
+    }
+    if (over->has & SF_CONTROL_WALL) {
         under->wall_hz = over->wall_hz;
-    if (over->has & (SF_CONTROL_CPU | SF_CONTROL_WALL))
-        under->rates_until_ms = over->rates_until_ms;
+        under->wall_until_ms = over->wall_until_ms;
+    }
     if (over->has & SF_CONTROL_BUDGET)
         under->budget_per_10000 = over->budget_per_10000;
     for (int i = 0; i < SF_CONTROL_N_CONDITIONS; i++) {
@@ -191,13 +196,46 @@ void sf_control_doc_put_over(struct sf_control_doc *under, const struct sf_contr
     under->has |= over->has;
 }
 
+static void end_rate(struct sf_control_doc *d, unsigned field, uint32_t *hz, int64_t *until_ms,
+                     int64_t now_ms)
+{
+    if (!*until_ms || now_ms < *until_ms)
+        return;
+    d->has &= ~field;
+    *hz = 0;
+    *until_ms = 0;
+}
+
 void sf_control_doc_end_rates(struct sf_control_doc *d, int64_t now_ms)
 {
-    if (!d->rates_until_ms || now_ms < d->rates_until_ms)
+    end_rate(d, SF_CONTROL_CPU, &d->cpu_hz, &d->cpu_until_ms, now_ms);
+    end_rate(d, SF_CONTROL_WALL, &d->wall_hz, &d->wall_until_ms, now_ms);
+}
+
+int64_t sf_control_doc_next_end(const struct sf_control_doc *d)
+{
+    bool is_cpu = d->cpu_until_ms && (!d->wall_until_ms || d->cpu_until_ms < d->wall_until_ms);
+    return is_cpu ? d->cpu_until_ms : d->wall_until_ms;
+}
+
+/* When the first rate ends; and, if the other one ends at another time, when each of them does. */
+static void write_ends(const struct sf_control_doc *d, struct sf_json_writer *j)
+{
+    int64_t next_ms = sf_control_doc_next_end(d);
+    bool has_both = d->has & SF_CONTROL_CPU && d->has & SF_CONTROL_WALL;
+    if (!next_ms)
         return;
-    d->has &= ~(unsigned)(SF_CONTROL_CPU | SF_CONTROL_WALL);
-    d->cpu_hz = d->wall_hz = 0;
-    d->rates_until_ms = 0;
+    sf_json_write_key(j, SF_STR("rateUntilMs"));
+    sf_json_write_i64(j, next_ms);
+    if (!has_both || d->cpu_until_ms == d->wall_until_ms)
+        return;
+    sf_json_write_key(j, SF_STR("rateUntil"));
+    sf_json_write_object(j);
+    sf_json_write_key(j, SF_STR("cpu"));
+    sf_json_write_i64(j, d->cpu_until_ms);
+    sf_json_write_key(j, SF_STR("wall"));
+    sf_json_write_i64(j, d->wall_until_ms);
+    sf_json_write_object_end(j);
 }
 
 void sf_control_doc_write(const struct sf_control_doc *d, struct sf_json_writer *j)
@@ -217,10 +255,7 @@ void sf_control_doc_write(const struct sf_control_doc *d, struct sf_json_writer 
             sf_json_write_key_u64(j, SF_STR("wall"), d->wall_hz);
         sf_json_write_object_end(j);
     }
-    if (d->rates_until_ms) {
-        sf_json_write_key(j, SF_STR("rateUntilMs"));
-        sf_json_write_i64(j, d->rates_until_ms);
-    }
+    write_ends(d, j);
     if (d->has & SF_CONTROL_BUDGET) {
         len = snprintf(budget, sizeof(budget), "%g%%", d->budget_per_10000 / 100.0);
         sf_json_write_key_str(j, SF_STR("budget"), (sf_str){budget, (size_t)len});
@@ -237,9 +272,8 @@ void sf_control_doc_print(const struct sf_control_doc *d, struct sf_buf *out)
         sf_buf_print(out, "rate.cpu %u\n", d->cpu_hz);
     if (d->has & SF_CONTROL_WALL)
         sf_buf_print(out, "rate.wall %u\n", d->wall_hz);
-    if (d->rates_until_ms) /* the collector gets the end too, in case it cannot reach the server
-                            * then */
-        sf_buf_print(out, "rate.until %lld\n", (long long)d->rates_until_ms);
+    if (sf_control_doc_next_end(d)) /* in case the collector cannot reach the server then */
+        sf_buf_print(out, "rate.until %lld\n", (long long)sf_control_doc_next_end(d));
     if (d->has & SF_CONTROL_BUDGET)
         sf_buf_print(out, "budget %g%%\n", d->budget_per_10000 / 100.0);
     for (int i = 0; i < SF_CONTROL_N_CONDITIONS; i++) {

@@ -24,7 +24,7 @@ struct sf_control_doc {
     bool is_enabled;
     uint32_t cpu_hz, wall_hz;
     uint32_t budget_per_10000;
-    int64_t rates_until_ms; /* unix time when the rates expire; 0: never */
+    int64_t cpu_until_ms, wall_until_ms; /* unix time when a rate expires; 0: never */
     /* As written in a configuration, checked; empty: not given. */
     char conditions[SF_CONTROL_N_CONDITIONS][SF_CONTROL_CONDITION_CAP];
 };
@@ -42,6 +42,8 @@ enum sf_err sf_control_doc_parse(sf_str json, int64_t now_ms, struct sf_arena *r
 void sf_control_doc_put_over(struct sf_control_doc *under, const struct sf_control_doc *over);
 void sf_control_doc_end_rates(struct sf_control_doc *d, int64_t now_ms); /* removes the rates that
                                                                           * have expired */
+/* When the first of its rates expires, unix time; 0: never. */
+int64_t sf_control_doc_next_end(const struct sf_control_doc *d);
 /* Writes the members into an open object. */
 void sf_control_doc_write(const struct sf_control_doc *d, struct sf_json_writer *j);
 /* One line per member, for collectors: "rate.cpu 200". */

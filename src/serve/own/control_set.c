@@ -1,6 +1,8 @@
 /* The file: one JSON object per line. {"tenant", "service", "instance", "has", "enabled", "cpu",
- * "wall", "budget", "untilMs", "conditions"} is a document, one with "who" a change. Written beside
- * itself, synced and renamed: a crash leaves the old file or the new one. */
+ * "wall", "budget", "untilMs", "wallUntilMs", "conditions"} is a document, one with "who" a change.
+ * "untilMs" is the end of the CPU rate, and of both rates where "wallUntilMs" is missing: earlier
+ * versions had one end for both. Written beside itself, synced and renamed: a crash leaves the old
+ * file or the new one. */
 #include "serve/own/control_set.h"
 
 #include <stdio.h>
@@ -96,6 +98,7 @@ struct sf_control_doc sf_control_set_effective(const struct sf_control_set *s,
                                                int64_t *next_ms)
 {
     struct sf_control_doc out = {0};
+    int64_t end_ms;
     for (int w = 0; w <= 3; w++) {
         for (size_t i = 0; i < s->n; i++) {
             struct sf_control_doc d = s->docs[i].doc;
@@ -103,8 +106,9 @@ struct sf_control_doc sf_control_set_effective(const struct sf_control_set *s,
                 !sf_control_set_target_holds(&s->docs[i].target, one))
                 continue;
             sf_control_doc_end_rates(&d, now_ms);
-            if (d.rates_until_ms && d.rates_until_ms < *next_ms)
-                *next_ms = d.rates_until_ms;
+            end_ms = sf_control_doc_next_end(&d);
+            if (end_ms && end_ms < *next_ms)
+                *next_ms = end_ms;
             sf_control_doc_put_over(&out, &d);
         }
     }
@@ -205,7 +209,9 @@ static void write_doc(struct sf_json_writer *j, const struct sf_control_doc *d)
     sf_json_write_key_u64(j, SF_STR("wall"), d->wall_hz);
     sf_json_write_key_u64(j, SF_STR("budget"), d->budget_per_10000);
     sf_json_write_key(j, SF_STR("untilMs"));
-    sf_json_write_i64(j, d->rates_until_ms);
+    sf_json_write_i64(j, d->cpu_until_ms);
+    sf_json_write_key(j, SF_STR("wallUntilMs"));
+    sf_json_write_i64(j, d->wall_until_ms);
     sf_control_doc_write_conditions(d, j);
 }
 
@@ -247,6 +253,7 @@ struct line {
     sf_str tenant, service, instance, who, from, what;
     struct sf_control_doc doc;
     int64_t time_ms;
+    bool has_wall_until;
 };
 
 static void control_set_read_line(struct sf_json *j, struct line *out)
@@ -282,10 +289,14 @@ static void control_set_read_line(struct sf_json *j, struct line *out)
         else if (sf_str_eq(key, SF_STR("conditions")))
             sf_control_doc_read_conditions(j, &out->doc);
         else if (sf_str_eq(key, SF_STR("untilMs")))
-            out->doc.rates_until_ms = sf_json_i64(j);
+            out->doc.cpu_until_ms = sf_json_i64(j);
+        else if (sf_str_eq(key, SF_STR("wallUntilMs")))
+            out->has_wall_until = (out->doc.wall_until_ms = sf_json_i64(j), true);
         else
             sf_json_skip(j);
     }
+    if (!out->has_wall_until)
+        out->doc.wall_until_ms = out->doc.cpu_until_ms;
 }
 
 static enum sf_err control_set_take_line(struct sf_control_set *s, const struct line *l,

@@ -69,10 +69,10 @@ TEST(control_set, raised_rates_end_and_others_need_not)
 {
     if (!arena.cap)
         assert_true(sf_arena_init(&arena, 1 << 20));
-    assert_int_equal(doc("{\"rate\": 200}").rates_until_ms, NOW_MS + 600000);
-    assert_int_equal(doc("{\"rate\": {\"wall\": 50}}").rates_until_ms, NOW_MS + 600000);
-    assert_int_equal(doc("{\"rate\": 1000, \"for\": \"1h\"}").rates_until_ms, NOW_MS + 3600000);
-    assert_int_equal(doc("{\"rate\": 50}").rates_until_ms, 0);
+    assert_int_equal(doc("{\"rate\": 200}").cpu_until_ms, NOW_MS + 600000);
+    assert_int_equal(doc("{\"rate\": {\"wall\": 50}}").wall_until_ms, NOW_MS + 600000);
+    assert_int_equal(doc("{\"rate\": 1000, \"for\": \"1h\"}").cpu_until_ms, NOW_MS + 3600000);
+    assert_int_equal(doc("{\"rate\": 50}").cpu_until_ms, 0);
     assert_refused("{\"rate\": 200, \"for\": \"61m\"}", "1s to 1h");
     assert_refused("{\"rate\": 1001}", "1 to 1000");
     assert_refused("{\"rate\": {\"heap\": 1}}", "cpu and wall");
@@ -87,6 +87,52 @@ TEST(control_set, raised_rates_end_and_others_need_not)
     assert_refused("[]", "object");
     assert_refused("", "object");
     assert_refused("{\"enabled\": true} x", "");
+}
+
+TEST(control_set, a_rate_keeps_its_end_when_the_other_one_is_set)
+{
+    char path[] = "/tmp/control_set_XXXXXX";
+    struct sf_dir *dir;
+    struct sf_control_set *s = open_set(&dir, path);
+    struct sf_control_target shop = target("t", "shop", "*"), one = target("t", "shop", "i1");
+    struct sf_control_doc both = doc("{\"rate\": {\"cpu\": 500}, \"for\": \"5m\"}"), d;
+    int64_t next_ms = INT64_MAX;
+
+    d = doc("{\"rate\": {\"wall\": 10}}");
+    sf_control_doc_put_over(&both, &d); /* as by two POST requests */
+    assert_ok(sf_control_set_put(s, &shop, &both, &why));
+    d = sf_control_set_effective(s, &one, NOW_MS, &next_ms);
+    assert_true(d.cpu_hz == 500 && d.wall_hz == 10);
+    assert_int_equal(next_ms, NOW_MS + 300000);
+    assert_int_equal(sf_control_doc_next_end(&d), NOW_MS + 300000);
+    d = sf_control_set_effective(s, &one, next_ms, &(int64_t){INT64_MAX});
+    assert_int_equal(d.has, SF_CONTROL_WALL);
+    assert_true(d.cpu_hz == 0 && d.wall_hz == 10);
+    /* The end of an instance's rate is not that of the other rate, which it has from its service.
+     */
+    d = doc("{\"rate\": {\"wall\": 50}, \"for\": \"1m\"}");
+    assert_ok(sf_control_set_put(s, &one, &d, &why));
+    d = sf_control_set_effective(s, &one, NOW_MS, &(int64_t){INT64_MAX});
+    assert_true(d.wall_hz == 50 && sf_control_doc_next_end(&d) == NOW_MS + 60000);
+    d = sf_control_set_effective(s, &one, NOW_MS + 60000, &(int64_t){INT64_MAX});
+    assert_true(d.cpu_hz == 500 && d.wall_hz == 10);
+    assert_int_equal(sf_control_doc_next_end(&d), NOW_MS + 300000);
+    close_set(s, dir, path);
+}
+
+TEST(control_set, reads_the_one_end_that_earlier_versions_wrote)
+{
+    struct sf_control_set *s = NULL;
+    struct sf_control_target shop = target("t", "shop", "*");
+    const struct sf_control_doc *d;
+    assert_ok(sf_control_set_read(
+        SF_STR("{\"tenant\":\"t\",\"service\":\"shop\",\"instance\":\"*\",\"has\":6,\"enabled\":0,"
+               "\"cpu\":200,\"wall\":50,\"budget\":0,\"untilMs\":7,\"conditions\":{}}\n"),
+        &s, &why));
+    d = sf_control_set_get(s, &shop);
+    assert_non_null(d);
+    assert_true(d->cpu_until_ms == 7 && d->wall_until_ms == 7);
+    sf_control_set_close(s);
 }
 
 TEST(control_set, an_instance_goes_before_its_service_and_that_before_all)
@@ -126,9 +172,10 @@ TEST(control_set, is_the_same_after_a_restart)
     struct sf_dir *dir;
     struct sf_control_set *s = open_set(&dir, path), *again = NULL;
     struct sf_control_change c = {.target = target("t", "a \"b\"", "i"), .time_ms = 17};
-    struct sf_control_doc d = doc("{\"enabled\": false, \"rate\": {\"cpu\": 7}, \"budget\": "
-                                  "\"0.25%\", \"conditions\": {\"share\": \"5%\", "
-                                  "\"profile_errors\": false}}");
+    struct sf_control_doc d = doc(
+        "{\"enabled\": false, \"rate\": {\"cpu\": 7, \"wall\": 50}, \"budget\": "
+        "\"0.25%\", \"conditions\": {\"share\": \"5%\", "
+        "\"profile_errors\": false}}");
     struct sf_buf text = {0};
     snprintf(c.who, sizeof(c.who), "ci");
     snprintf(c.what, sizeof(c.what), "put {\"x\": 1}");
