@@ -716,10 +716,10 @@ static void add_encoded(struct sf_buf *out, const char *before, const char *text
     sf_buf_print(out, "%s", is_quoted ? "%22" : "");
 }
 
-/* Answers with the captured profile, as GET /api/v1/profile does; of one instance, or of all
- * instances of the service. */
+/* Answers with the captured profile, as GET /api/v1/profile does; of one instance ("": of those
+ * whose profiles name none), or, with NULL, of all instances of the service. */
 static bool answer_of(struct sf_call *call, struct sf_worker *worker, const struct sf_capture *cap,
-                      bool is_one)
+                      const char *instance)
 {
     const struct sf_request *asked = call->request;
     struct sf_request *r = sf_arena_new(&worker->arena, sizeof(*r));
@@ -730,9 +730,9 @@ static bool answer_of(struct sf_call *call, struct sf_worker *worker, const stru
     sf_buf_print(&query, "type=%s&from=%" PRId64 "&until=%" PRId64 "&format=%.*s&", cap->types,
                  cap->from_ns, cap->until_ns,
                  SF_STR_ARG(control_calls_param(asked, "format", &room)));
-    if (is_one) {
+    if (instance) {
         add_encoded(&query, "selector={service_name=", cap->target.service, true);
-        add_encoded(&query, ",service.instance.id=", cap->target.instance, true);
+        add_encoded(&query, ",service.instance.id=", instance, true);
         sf_buf_add_u8(&query, '}');
     } else {
         add_encoded(&query, "service=", cap->target.service, false);
@@ -763,10 +763,10 @@ static bool answer_capture(struct sf_call *call, struct sf_worker *worker)
         return sf_call_fail(call, SF_ERR_DEADLINE, &why);
     }
     is_one = strcmp(cap.target.instance, "*") != 0;
-    answer_of(call, worker, &cap, is_one);
-    if (is_one && call->response->status == 404) { /* its profiles carry no instance name */
+    answer_of(call, worker, &cap, is_one ? cap.target.instance : NULL);
+    if (is_one && call->response->status == 404) { /* maybe its profiles carry no instance name */
         sf_buf_reset(&call->response->body);
-        answer_of(call, worker, &cap, false);
+        answer_of(call, worker, &cap, "");
     }
     if (call->response->status != 404)
         return true;
