@@ -307,6 +307,12 @@ def test_rules_of_single_services_and_the_sampled_flag():
             while not condition() and time.monotonic() < until:
                 time.sleep(0.1)
             assert condition(), server.log()
+        # A dry run: what is given applies to services with rules of their own, also a value that is configured for the others.
+        def planned(more):
+            told = server.json(f"/api/v1/keep?from={HOUR // S - 60}&until={HOUR // S + 600}{more}")
+            return {row["rule"]: row["traces"] for row in told["by"]}["baseline"]
+        wait_for(lambda: planned("") == 10)
+        assert (planned("&baseline=0"), planned("&baseline=100")) == (0, sum(map(len, services.values()))), planned("&baseline=0")
         # tail_delay: nothing is judged before it is over.
         wait_for(lambda: server.metric('spanflame_blocks{level="1"}'))
         time.sleep(2)  # an hour that is due is judged within a second, see above

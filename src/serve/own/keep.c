@@ -36,22 +36,29 @@ static enum sf_err keep_read_share(const struct sf_request *r, struct sf_arena *
     return SF_OK;
 }
 
-/* Given values apply to all services; others are as configured. */
-static void keep_give_all(struct sf_keep_rules *rules, struct sf_keep_service *services,
-                          const struct sf_keep_rule *was)
+static bool keep_is_given(const struct sf_request *r, const char *name, struct sf_arena *req)
 {
-    const struct sf_keep_rule *r = &rules->all;
+    return sf_params_word(r, name, req).len > 0;
+}
+
+/* Given values apply to all services; others are as configured. */
+static void keep_give_all(const struct sf_request *r, struct sf_arena *req,
+                          struct sf_keep_rules *rules, struct sf_keep_service *services)
+{
+    bool has_slow = keep_is_given(r, "slow", req), has_cpu = keep_is_given(r, "cpu", req);
+    bool has_errors = keep_is_given(r, "errors", req);
+    bool has_baseline = keep_is_given(r, "baseline", req);
     for (uint32_t i = 0; i < rules->n_services; i++) {
         struct sf_keep_rule *to = &services[i].rule;
         services[i] = rules->services[i];
-        if (r->slow_ns != was->slow_ns)
-            to->slow_ns = r->slow_ns;
-        if (r->cpu_percent != was->cpu_percent)
-            to->cpu_percent = r->cpu_percent;
-        if (r->has_errors != was->has_errors)
-            to->has_errors = r->has_errors;
-        if (r->baseline_per_10000 != was->baseline_per_10000)
-            to->baseline_per_10000 = r->baseline_per_10000;
+        if (has_slow)
+            to->slow_ns = rules->all.slow_ns;
+        if (has_cpu)
+            to->cpu_percent = rules->all.cpu_percent;
+        if (has_errors)
+            to->has_errors = rules->all.has_errors;
+        if (has_baseline)
+            to->baseline_per_10000 = rules->all.baseline_per_10000;
     }
     rules->services = services;
 }
@@ -59,7 +66,7 @@ static void keep_give_all(struct sf_keep_rules *rules, struct sf_keep_service *s
 static enum sf_err keep_read_rules(const struct sf_request *r, struct sf_arena *req,
                                    struct sf_keep_rules *rules, struct sf_why *why)
 {
-    struct sf_keep_rule was = rules->all, *rule = &rules->all;
+    struct sf_keep_rule *rule = &rules->all;
     struct sf_keep_service *services = sf_arena_new_n(req, rules->n_services + 1u,
                                                       sizeof(*services));
     uint64_t cpu = rule->cpu_percent;
@@ -76,7 +83,7 @@ static enum sf_err keep_read_rules(const struct sf_request *r, struct sf_arena *
     if (!err)
         err = keep_read_share(r, req, &rule->baseline_per_10000, why);
     if (!err)
-        keep_give_all(rules, services, &was);
+        keep_give_all(r, req, rules, services);
     return err;
 }
 
