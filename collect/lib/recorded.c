@@ -17,6 +17,7 @@
 
 #include "base/str.h"
 #include "base/text.h"
+#include "collect/lib/config_file.h"
 #include "collect/lib/governor.h"
 #include "collect/lib/heap_profiler.h"
 #include "collect/lib/library.h"
@@ -31,7 +32,7 @@
 #define SHEDDING "SPANFLAME_PROFILING_LOAD_SHEDDING_ENABLED"
 #define BUDGET   "SPANFLAME_PROFILING_ADAPTIVE_BUDGET"
 
-enum { CRASH_STACK = 64 << 10, CRASH_NAP_NS = 1000000 };
+enum { CRASH_STACK = 64 << 10, CRASH_NAP_NS = 1000000, HEAP_MEAN = 512000 };
 static const int64_t CRASH_WAIT_NS = INT64_C(5000000000);
 
 static atomic_int recorded_pid; /* 0: none */
@@ -39,6 +40,7 @@ static atomic_int fatal_signal;
 static atomic_bool is_crashing, is_written; /* is_written: a crash waits until the profile is
                                              * written */
 static unsigned recorded_kinds;
+static struct sf_config_file recorded_config;   /* SPANFLAME_CONFIG */
 static char recorded_file[SF_PROFILE_PATH_CAP]; /* "": none */
 static char said_file[SF_PROFILE_PATH_CAP];     /* file with a report about uploads; "": nothing is
                                                  * uploaded */
@@ -222,18 +224,20 @@ static uint64_t recorded_number_of(const char *name, uint64_t most, uint64_t oth
     return text && sf_str_to_u64(sf_str_from(text), &n) && n && n <= most ? n : otherwise;
 }
 
-static uint64_t recorded_heap_mean(void)
+static const char *recorded_look_up(const char *name)
 {
-    return recorded_number_of("SPANFLAME_RECORD_HEAP_RATE", UINT32_MAX, SF_HEAP_MEAN);
+    const char *val = getenv(name);
+    return val && *val ? val : sf_config_file_get(&recorded_config, name);
 }
 
-/* An explicit rate above the default removes the overhead budget, unless a budget was given too. */
+/* A rate of the command line above the default removes the overhead budget, unless a budget was
+ * given too. */
 static bool is_rate_said(void)
 {
-    bool is_raised = recorded_number_of("SPANFLAME_RECORD_RATE", 1000, SF_DEFAULT_HZ) >
-                         SF_DEFAULT_HZ ||
-                     recorded_heap_mean() < SF_HEAP_MEAN;
-    return is_raised && !getenv(BUDGET);
+    bool is_raised = recorded_number_of("SPANFLAME_RECORD_RATE", 1000, 0) > SF_DEFAULT_HZ ||
+                     recorded_number_of("SPANFLAME_RECORD_HEAP_RATE", UINT32_MAX, UINT32_MAX) <
+                         HEAP_MEAN;
+    return is_raised && !recorded_look_up(BUDGET);
 }
 
 static void start_sending(const char *server, const char *words)
@@ -242,20 +246,15 @@ static void start_sending(const char *server, const char *words)
     const char *heap_rate = getenv("SPANFLAME_RECORD_HEAP_RATE");
     sf_set("OTEL_EXPORTER_OTLP_ENDPOINT", server);
     sf_set("SPANFLAME_PROFILES", words);
-    if (!getenv(SHEDDING))
+    if (!recorded_look_up(SHEDDING))
         sf_set(SHEDDING, "false");
-    if (rate)
+    if (rate && *rate)
         sf_set("SPANFLAME_PROFILING_CPU_SAMPLE_RATE", rate);
     if (is_rate_said())
         sf_set(BUDGET, "100%");
-    if (heap_rate)
+    if (heap_rate && *heap_rate)
         sf_set("SPANFLAME_PROFILING_MEMORY_SAMPLE_RATE", heap_rate);
     sf_start(service && *service ? NULL : program_invocation_short_name);
-}
-
-static const char *recorded_look_up(const char *name)
-{
-    return getenv(name);
 }
 
 static void pass_over(void *arg, const char *name, const char *val)
@@ -263,28 +262,34 @@ static void pass_over(void *arg, const char *name, const char *val)
     (void)arg, (void)name, (void)val;
 }
 
-/* The variables of the profiling block also apply to a recording to a file. When a program is
- * recorded, profiling pauses only if that was configured explicitly. */
-static void set_limits(void)
+/* The profiling block, of variables and of SPANFLAME_CONFIG, also applies to a recording to a file;
+ * rates of the command line take precedence. When a program is recorded, profiling pauses only if
+ * that was configured explicitly. */
+static void read_block(struct sf_profiling *block)
 {
     struct sf_profiling_settings s;
     sf_profiling_settings_read(&s, recorded_look_up, pass_over, NULL);
-    sf_sample_max_frames = (uint16_t)s.block.max_stack_depth;
-    s.block.has_shedding = s.block.has_shedding && getenv(SHEDDING);
-    s.block.cpu_rate = (uint64_t)1000000000 / sf_profiler_period(SF_SAMPLES_CPU);
-    s.block.memory_rate = sf_profiler_period(SF_SAMPLES_ALLOC);
+    *block = s.block;
+    block->has_shedding = block->has_shedding && recorded_look_up(SHEDDING);
+    block->cpu_rate = recorded_number_of("SPANFLAME_RECORD_RATE", 1000, block->cpu_rate);
+    block->memory_rate = recorded_number_of("SPANFLAME_RECORD_HEAP_RATE", UINT32_MAX,
+                                            block->memory_rate);
     if (is_rate_said())
-        s.block.adaptive_budget_per_10000 = 10000;
-    sf_governor_init(&s.block, true);
+        block->adaptive_budget_per_10000 = 10000;
 }
 
-static void set_periods(void)
+static void set_limits(const struct sf_profiling *block)
 {
-    uint64_t bytes = recorded_heap_mean();
-    sf_profiler_set_period(SF_SAMPLES_CPU, 1000000000 / recorded_number_of("SPANFLAME_RECORD_RATE",
-                                                                           1000, SF_DEFAULT_HZ));
-    sf_profiler_set_period(SF_SAMPLES_ALLOC, bytes);
-    sf_profiler_set_period(SF_SAMPLES_INUSE, bytes);
+    sf_sample_max_frames = (uint16_t)block->max_stack_depth;
+    sf_governor_init(block, true);
+}
+
+static void set_periods(const struct sf_profiling *block)
+{
+    sf_profiler_set_period(SF_SAMPLES_CPU, 1000000000 / block->cpu_rate);
+    sf_profiler_set_period(SF_SAMPLES_WALL, 1000000000 / block->wall_rate);
+    sf_profiler_set_period(SF_SAMPLES_ALLOC, block->memory_rate);
+    sf_profiler_set_period(SF_SAMPLES_INUSE, block->memory_rate);
 }
 
 /* Starts the recording to a file, to a server, or to both, which then get the same samples. */
@@ -293,21 +298,26 @@ __attribute__((constructor)) static void recorded_at_load(void)
     const char *server = getenv("SPANFLAME_RECORD_SERVER"), *said = getenv("SPANFLAME_RECORD_SAID");
     const char *file = getenv("SPANFLAME_RECORD_FILE"), *kinds = getenv("SPANFLAME_RECORD_KINDS");
     bool has_file = file && *file, has_server = server && *server && said && *said;
+    const char *config = getenv("SPANFLAME_CONFIG");
+    struct sf_profiling block;
     struct sf_why why = {0};
     if ((!has_file && !has_server) || getauxval(AT_SECURE) ||
         recorded_number_of("SPANFLAME_RECORD_PID", INT32_MAX, 0) != (uint64_t)getpid())
         return;
     recorded_kinds = recorded_kinds_of(sf_str_from(kinds ? kinds : ""));
     sf_profiler_between(between);
+    if (config && *config && sf_config_file_read(&recorded_config, config, &why) && !has_server)
+        sf_library_say(why.text); /* sf_start() reads it, too, and says what is wrong */
     if (has_server) {
         sf_profile_file_path(said_file, said);
         start_sending(server, has_file ? "none" : kinds ? kinds : "cpu");
     }
     if (has_file) {
         sf_profile_file_path(recorded_file, file);
-        set_periods();
+        read_block(&block);
+        set_periods(&block);
         if (!has_server)
-            set_limits();
+            set_limits(&block);
         if (sf_profile_files_start(has_server ? SF_FOR_BOTH : SF_FOR_FILE, recorded_kinds, &why)) {
             sf_library_say(why.text);
             return;

@@ -38,6 +38,8 @@ static const struct kind {
     {"block", "off_cpu", "time spent in blocking calls", "no call blocked"},
 };
 
+#define NOT_GIVEN UINT64_MAX
+
 struct record {
     const char *out;    /* NULL: draw it */
     const char *server; /* NULL: do not upload */
@@ -209,7 +211,8 @@ static bool preload_for(const struct record *r, const struct sf_program *looked,
 
 static int record(struct record *r, const char *const *program)
 {
-    char rate[24], heap_rate[24], words[64] = "", preload[PATH_CAP * 2 + sizeof(GLIBC_ROOT)];
+    char rate[24] = "", heap_rate[24] = "", words[64] = "",
+         preload[PATH_CAP * 2 + sizeof(GLIBC_ROOT)];
     struct sf_child_env env[] = {{"SPANFLAME_RECORD_FILE", r->file},
                                  {"SPANFLAME_RECORD_RATE", rate},
                                  {"SPANFLAME_RECORD_HEAP_RATE", heap_rate},
@@ -227,8 +230,10 @@ static int record(struct record *r, const char *const *program)
     sf_program_inspect(program[0], &looked);
     if (!preload_for(r, &looked, preload, sizeof(preload)))
         n_env--; /* leave out the last one */
-    snprintf(rate, sizeof(rate), "%llu", (unsigned long long)r->rate);
-    snprintf(heap_rate, sizeof(heap_rate), "%llu", (unsigned long long)r->heap_rate);
+    if (r->rate != NOT_GIVEN)
+        snprintf(rate, sizeof(rate), "%llu", (unsigned long long)r->rate);
+    if (r->heap_rate != NOT_GIVEN)
+        snprintf(heap_rate, sizeof(heap_rate), "%llu", (unsigned long long)r->heap_rate);
     for (int i = 0; i < KINDS; i++) {
         size_t len = strlen(words);
         if (r->is_on[i])
@@ -252,9 +257,22 @@ static int record(struct record *r, const char *const *program)
     return code; /* the program's own exit code, so that scripts see no difference */
 }
 
+/* What is wrong with the rates; NULL: nothing. */
+static const char *record_command_find_fault(const struct record *r)
+{
+    if (r->rate != NOT_GIVEN && (r->rate < 1 || r->rate > 1000))
+        return "--rate is 1 to 1000";
+    if (r->rate != NOT_GIVEN && !r->is_on[CPU])
+        return "--rate is for CPU samples: add --cpu";
+    if (r->heap_rate != NOT_GIVEN && (r->heap_rate < 1 || r->heap_rate > UINT32_MAX))
+        return "--heap-rate is 1 byte to 4 GB";
+    return r->heap_rate != NOT_GIVEN && !r->is_on[HEAP] ? "--heap-rate is for --heap: add it"
+                                                        : NULL;
+}
+
 int sf_record_command_run(int argc, char **argv)
 {
-    struct record r = {.rate = 100, .heap_rate = 512 * 1024};
+    struct record r = {.rate = NOT_GIVEN, .heap_rate = NOT_GIVEN};
     struct sf_flag flags[] = {
         {"cpu", SF_FLAG_BOOL, &r.is_on[CPU], NULL, "record CPU time (the default)"},
         {"wall", SF_FLAG_BOOL, &r.is_on[WALL], NULL,
@@ -270,11 +288,12 @@ int sf_record_command_run(int argc, char **argv)
          "send profiles to this server, as the service OTEL_SERVICE_NAME or the program's name; "
          "with --out, do both"},
         {"rate", SF_FLAG_U64, &r.rate, "HZ",
-         "samples per second of CPU time, 1 to 1000 (default 100); above 100 the overhead budget "
-         "does not apply"},
+         "samples per second of CPU time, 1 to 1000 (default: profiling.cpu.sample_rate, 100); "
+         "above "
+         "100 the overhead budget does not apply"},
         {"heap-rate", SF_FLAG_SIZE, &r.heap_rate, "SIZE",
-         "average number of allocated bytes per sample (default 512KiB); below that the overhead "
-         "budget does not apply"},
+         "average number of allocated bytes per sample (default: profiling.memory.sample_rate, "
+         "512KB); below 512KB the overhead budget does not apply"},
     };
     struct sf_args args = {
         .command = "record",
@@ -284,8 +303,12 @@ int sf_record_command_run(int argc, char **argv)
         .summary = "Run a program and show where its time and memory went.",
         .details =
             "The program runs as it is, with libspanflame preloaded: no rebuild, no root. "
-            "Its output, exit status and signals are unchanged; the flame graph is written to "
-            "standard error when it ends. With several profile types, --out names the file of the "
+            "Its output and exit status are unchanged; the flame graph is written to standard "
+            "error when "
+            "it ends. To end it early, signal the program itself or, as a terminal does, the "
+            "process "
+            "group; as the first process of a container, this command passes signals on. With "
+            "several profile types, --out names the file of the "
             "first; the type is added to the names of the others: out.pb.gz, out-heap.pb.gz. Only "
             "the program itself is "
             "sampled, not its children. If the program crashes, the profile up to then is kept; if "
@@ -300,7 +323,7 @@ int sf_record_command_run(int argc, char **argv)
         .n_flags = sizeof(flags) / sizeof(flags[0]),
     };
     const char *named[65];
-    const char *const *program = named;
+    const char *const *program = named, *fault;
     char folder[] = "/tmp/spanflame-record-XXXXXX";
     int n_own = argc, code;
     bool has_folder;
@@ -318,13 +341,13 @@ int sf_record_command_run(int argc, char **argv)
         return result == SF_ARGS_DONE ? 0 : 2;
     for (size_t i = 0; i <= args.n_words && n_own == argc; i++)
         named[i] = i < args.n_words ? args.words[i] : NULL;
-    if (!program[0] || (n_own < argc && args.n_words) || r.rate < 1 || r.rate > 1000 ||
-        r.heap_rate < 1 || r.heap_rate > UINT32_MAX) {
-        fprintf(stderr, "spanflame record: %s\n",
-                r.rate < 1 || r.rate > 1000 ? "--rate is 1 to 1000"
-                : r.heap_rate < 1 || r.heap_rate > UINT32_MAX
-                    ? "--heap-rate is 1 byte to 4 GB"
-                    : "name a program: spanflame record -- PROGRAM [ARGS...]");
+    if (!n_kinds(&r))
+        r.is_on[CPU] = true;
+    fault = record_command_find_fault(&r);
+    if (!fault && (!program[0] || (n_own < argc && args.n_words)))
+        fault = "name a program: spanflame record -- PROGRAM [ARGS...]";
+    if (fault) {
+        fprintf(stderr, "spanflame record: %s\n", fault);
         return 2;
     }
     if (!sf_own_profiler_library(r.library)) {
@@ -344,8 +367,6 @@ int sf_record_command_run(int argc, char **argv)
         snprintf(r.file, sizeof(r.file), "%s/profile.pb.gz", folder);
     if (r.server)
         snprintf(r.said, sizeof(r.said), "%s/said", folder);
-    if (!n_kinds(&r))
-        r.is_on[CPU] = true;
     if (r.file[0])
         each_file(&r, remove_file); /* remove old files, so that those found afterwards are from
                                      * this run */

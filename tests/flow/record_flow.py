@@ -11,6 +11,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.environ["SOURCE_ROOT"], "tests", "flow"))
 from recording import OUT, SOURCE, SPANFLAME, SPIN, bare, compiled, recorded, same, tap  # noqa: E402
+from server import fields  # noqa: E402
 
 
 def test_a_shell_with_pipes_children_and_its_own_status():
@@ -283,6 +284,27 @@ def test_without_a_file_the_flame_graph_is_drawn_beside_the_output():
     done = bare([SPANFLAME, "record", "--rate", "200", "--", program])
     assert done.stdout == "mine\n" and done.returncode == 6, done
     assert "planted_spin" in done.stderr and "HOT PATH" in done.stderr, done.stderr
+
+
+def period_of(*flags, **env):
+    recorded([compiled("periods", SPIN + "int main(void) { planted_spin(0.1); return 0; }")], *flags,
+             env=dict(os.environ, SPANFLAME_PROFILING_ADAPTIVE_BUDGET="100%", **env))
+    with gzip.open(OUT) as f:
+        return dict(fields(f.read()))[12]
+
+
+def test_rates_are_those_of_the_profiling_block_unless_a_flag_says_otherwise():
+    assert period_of("--cpu") == 10**7
+    assert period_of("--cpu", SPANFLAME_PROFILING_CPU_SAMPLE_RATE="250") == 4 * 10**6
+    assert period_of("--cpu", "--rate", "500", SPANFLAME_PROFILING_CPU_SAMPLE_RATE="250") == 2 * 10**6
+    assert period_of("--heap") == 512000
+    assert period_of("--heap", SPANFLAME_PROFILING_MEMORY_SAMPLE_RATE="64KB") == 64000
+    assert period_of("--heap", "--heap-rate", "32KiB", SPANFLAME_PROFILING_MEMORY_SAMPLE_RATE="64KB") == 32768
+    path = os.path.join(os.path.dirname(OUT), "block.yaml")
+    with open(path, "w", encoding="ascii") as f:
+        f.write("profiling: {cpu: {sample_rate: 200}, memory: {sample_rate: 128KB}}\n")
+    assert period_of("--cpu", SPANFLAME_CONFIG=path) == 5 * 10**6
+    assert period_of("--heap", SPANFLAME_CONFIG=path) == 128000
 
 
 def test_what_cannot_be_recorded_is_told():
