@@ -88,6 +88,31 @@ void sf_child_stop(struct sf_child *c, unsigned grace_ms)
     c->pid = 0;
 }
 
+static volatile pid_t passed_to;
+
+static void child_pass(int sig, siginfo_t *info, void *context)
+{
+    int saved = errno;
+    (void)context;
+    if (info->si_code <= 0) /* sent by a process; those of a terminal reach the child, too */
+        kill(passed_to, sig);
+    errno = saved;
+}
+
+/* As the first process of a container this one gets the signals that are for the program, and the
+ * kernel would drop them. Otherwise whoever ends both (systemd, a terminal) signals the whole
+ * group, and the program would get each signal twice. */
+static void child_pass_signals(pid_t pid)
+{
+    static const int passed[] = {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2};
+    struct sigaction pass = {.sa_sigaction = child_pass, .sa_flags = SA_SIGINFO | SA_RESTART};
+    if (getpid() != 1)
+        return;
+    passed_to = pid;
+    for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++)
+        sigaction(passed[i], &pass, NULL);
+}
+
 /* In the child: runs the program, or sends the error through the pipe. */
 static _Noreturn void become(const char *const *argv, const struct sf_child_env *env, size_t n_env,
                              int tell)
@@ -121,6 +146,7 @@ enum sf_err sf_child_run(const char *const *argv, const struct sf_child_env *env
     }
     sigaction(SIGINT, &ignore, &before[0]);
     sigaction(SIGQUIT, &ignore, &before[1]);
+    child_pass_signals(pid);
     n = read(tell[0], &fault, sizeof(fault)); /* returns 0 bytes when exec closes it */
     close(tell[0]);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)

@@ -215,6 +215,26 @@ def test_a_signal_ends_it_as_without_and_the_profile_is_there():
             assert b"planted_spin" in f.read()
 
 
+def test_as_the_first_process_of_a_container_it_passes_signals_on():
+    if not shutil.which("unshare") or subprocess.run(["unshare", "--fork", "--pid", "--mount-proc", "true"], capture_output=True).returncode:
+        raise tap.Skip("no namespace of processes can be made here")
+    program = compiled("contained", SPIN + 'int main(void) { puts("up"); fflush(stdout); for (;;) planted_spin(1); }')
+    if os.path.exists(OUT):
+        os.remove(OUT)
+    with subprocess.Popen(["unshare", "--fork", "--pid", "--mount-proc", "--kill-child", SPANFLAME, "record", "--out", OUT, "--", program],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as p:
+        assert p.stdout.readline() == "up\n"
+        time.sleep(0.5)
+        first = int(subprocess.run(["ps", "-o", "pid=", "--ppid", str(p.pid)], capture_output=True, text=True, check=True).stdout)
+        os.kill(first, signal.SIGTERM)
+        try:
+            assert p.wait(60) == 128 + signal.SIGTERM, p.returncode
+        finally:
+            p.kill()
+    with gzip.open(OUT) as f:
+        assert b"planted_spin" in f.read()
+
+
 def test_a_crash_leaves_the_profile_up_to_then_and_ends_as_without():
     crashes = {"null": "*(volatile int *)0 = 1;", "abort": "abort();", "trap": "__builtin_trap();", "raise": "raise(SIGFPE);",
                "overflow": "return deeper(1);",
