@@ -39,6 +39,8 @@ int sf_alerts_command_run(int argc, char **argv)
     }
     if (args.n_words > 0)
         return sf_answer_usage("alerts", "takes no arguments; did you mean --test RULE?");
+    if (!rule && !sf_args_allow(&args, "the list of alerts (only to --test)", "output"))
+        return 2;
     if (rule) {
         sf_buf_print(&path, "/api/v1/alerts/test?from=now-%" PRId64 "s", since_ns / SF_NS_PER_S);
         sf_ask_param(&path, "rule", rule);

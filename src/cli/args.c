@@ -1,3 +1,6 @@
+/* args.c - help, parsing and checks of a command's flags, all from one table: wrapped help and the
+ * manual page; words and flags in any order, with suggestions for unknown ones; and, for commands
+ * with several forms, which of the given flags belong to which form. */
 #include "cli/args.h"
 
 #include <stdio.h>
@@ -11,6 +14,7 @@
 #include "os/terminal.h"
 
 enum { HELP_WIDTH = 80, HELP_WIDTH_MAX = 100, HELP_WIDTH_MIN = 40, MAX_NAMES = 128 };
+static const char client_flags[] = "server token-file tenant ca-file timeout";
 
 /* ---- --help ---- */
 
@@ -226,8 +230,14 @@ static enum sf_args_result set_flag(const struct sf_args *args, const struct sf_
     return SF_ARGS_RUN;
 }
 
+static void args_note_given(struct sf_args *args, const struct sf_flag *flag)
+{
+    size_t i = (size_t)(flag - args->flags);
+    args->given[i / 64] |= (uint64_t)1 << i % 64;
+}
+
 /* One "--name", "--name=VALUE", "--name VALUE" or "--no-name". *at is advanced past a value. */
-static enum sf_args_result parse_flag(const struct sf_args *args, int argc, char **argv, int *at)
+static enum sf_args_result parse_flag(struct sf_args *args, int argc, char **argv, int *at)
 {
     const char *given = argv[*at] + 2;
     const char *equals = strchr(given, '=');
@@ -238,12 +248,14 @@ static enum sf_args_result parse_flag(const struct sf_args *args, int argc, char
         flag = find_flag(args, sf_str_from_at(name, 3));
         if (flag && flag->kind == SF_FLAG_BOOL && !equals) {
             *(bool *)flag->to = false;
+            args_note_given(args, flag);
             return SF_ARGS_RUN;
         }
         flag = NULL;
     }
     if (!flag)
         return unknown_flag(args, name);
+    args_note_given(args, flag);
     if (equals)
         return set_flag(args, flag, equals + 1);
     if (flag->kind == SF_FLAG_BOOL) {
@@ -261,6 +273,7 @@ enum sf_args_result sf_args_parse(struct sf_args *args, int argc, char **argv)
     bool has_flags = true;
 
     args->n_words = 0;
+    memset(args->given, 0, sizeof(args->given));
     for (int i = 1; i < argc; i++) {
         const char *arg = argv[i];
         enum sf_args_result result;
@@ -287,4 +300,29 @@ enum sf_args_result sf_args_parse(struct sf_args *args, int argc, char **argv)
             return result;
     }
     return SF_ARGS_RUN;
+}
+
+/* ---- forms ---- */
+
+static bool args_has_word(const char *words, const char *word)
+{
+    sf_str rest = sf_str_from(words), one;
+    while (sf_str_split_next(&rest, ' ', &one)) {
+        if (sf_str_eq(one, sf_str_from(word)))
+            return true;
+    }
+    return false;
+}
+
+bool sf_args_allow(const struct sf_args *args, const char *form, const char *names)
+{
+    for (size_t i = 0; i < args->n_flags; i++) {
+        const char *name = args->flags[i].name;
+        if (!(args->given[i / 64] >> i % 64 & 1) || args_has_word(names, name) ||
+            args_has_word(client_flags, name))
+            continue;
+        (void)args_bad(args, "--%s does not apply to %s", name, form);
+        return false;
+    }
+    return true;
 }

@@ -41,6 +41,7 @@ struct sf_args {
     size_t n_flags;
     const char *words[64]; /* positional arguments, filled by parse */
     size_t n_words;
+    uint64_t given[2]; /* bits of `flags`, filled by parse */
 };
 
 enum sf_args_result {
@@ -52,5 +53,9 @@ enum sf_args_result {
 /* --name VALUE and --name=VALUE; "--" ends flags. A flag that is not given leaves *to unchanged.
  * --list-flags prints their names for shell completion. */
 enum sf_args_result sf_args_parse(struct sf_args *args, int argc, char **argv);
+/* For a command with several forms, such as "set" and "get": whether every flag that was given
+ * belongs to this one. `names` are its flags, separated by blanks; how to reach the server
+ * (SF_CLIENT_FLAGS) belongs to all. If not, prints which one does not. */
+bool sf_args_allow(const struct sf_args *args, const char *form, const char *names);
 /* What --help prints, at most `width` columns wide where words allow it. */
 void sf_args_help(const struct sf_args *args, size_t width, struct sf_buf *out);

@@ -20,6 +20,7 @@
 #include "wire/time_text.h"
 
 enum { ARENA_LEN = 4 << 20, CAPTURE_S = 30, CAPTURE_HZ = 100, GRACE_S = 30 };
+#define NOT_GIVEN UINT64_MAX
 
 struct asked {
     struct sf_client client;
@@ -49,16 +50,17 @@ static enum sf_err write_document(const struct asked *a, struct sf_buf *out, str
 {
     uint32_t budget;
     int n = 0;
-    if (!a->rate && !a->wall_rate && !a->budget)
+    bool has_cpu = a->rate != NOT_GIVEN, has_wall = a->wall_rate != NOT_GIVEN;
+    if (!has_cpu && !has_wall && !a->budget)
         return sf_fail(why, SF_ERR_INPUT, "specify what to set: --rate, --wall-rate or --budget");
     if (a->budget && !sf_setting_percent_parse(sf_str_from(a->budget), &budget))
         return sf_fail(why, SF_ERR_INPUT, "--budget expects a percentage such as 1%%");
     sf_buf_add_u8(out, '{');
-    if (a->rate || a->wall_rate) {
+    if (has_cpu || has_wall) {
         sf_buf_print(out, "\"rate\":{");
-        if (a->rate)
+        if (has_cpu)
             n += (sf_buf_print(out, "\"cpu\":%" PRIu64, a->rate), 1);
-        if (a->wall_rate)
+        if (has_wall)
             sf_buf_print(out, "%s\"wall\":%" PRIu64, n ? "," : "", a->wall_rate);
         sf_buf_print(out, "}");
         n = 1;
@@ -85,6 +87,23 @@ static void show_rates(struct sf_json *j, struct sf_buf *out)
     }
 }
 
+/* "cpu until 2026-01-01T10:00:00Z, wall without an end" */
+static void show_ends(struct sf_json *j, struct sf_buf *out)
+{
+    sf_str key;
+    bool has_one = false;
+    if (!sf_json_object(j))
+        return;
+    while (sf_json_key(j, &key)) {
+        uint64_t ms = sf_json_u64(j);
+        sf_buf_print(out, "%s%.*s %s", has_one ? ", " : "", SF_STR_ARG(key),
+                     ms ? "until " : "without an end");
+        if (ms)
+            sf_time_text_add(out, ms * SF_NS_PER_MS);
+        has_one = true;
+    }
+}
+
 /* The members of an object on one line: "enabled true, rate cpu 200 Hz, rates end at ...". */
 static void show_object(struct sf_json *j, struct sf_buf *out)
 {
@@ -105,6 +124,8 @@ static void show_object(struct sf_json *j, struct sf_buf *out)
         } else if (sf_str_eq(key, SF_STR("rateUntilMs"))) {
             sf_buf_print(out, "rates end at ");
             sf_time_text_add(out, sf_json_u64(j) * SF_NS_PER_MS);
+        } else if (sf_str_eq(key, SF_STR("rateUntil"))) {
+            show_ends(j, out);
         } else {
             sf_json_peek(j);
             from = j->at;
@@ -246,8 +267,8 @@ static enum sf_err control_command_begin(const struct asked *a, struct capture *
     struct sf_buf path = {0}, answer = {0};
     enum sf_err err;
     add_target(a, "/api/v1/profiling/capture", &path);
-    sf_buf_print(&path, "&wait=false&seconds=%" PRIu64 "&rate=%" PRIu64,
-                 a->seconds ? a->seconds : CAPTURE_S, a->rate ? a->rate : CAPTURE_HZ);
+    sf_buf_print(&path, "&wait=false&seconds=%" PRIu64 "&rate=%" PRIu64, a->seconds,
+                 a->rate != NOT_GIVEN ? a->rate : CAPTURE_HZ);
     sf_ask_param(&path, "type", a->type);
     sf_ask_param(&path, "format", a->format && strcmp(a->format, "text") != 0 ? a->format : NULL);
     sf_buf_add_u8(&path, 0);
@@ -274,7 +295,7 @@ static enum sf_err control_command_wait_for(const struct asked *a, struct captur
                                             struct sf_why *why)
 {
     int64_t end_ns = sf_clock_mono_ns() +
-                     (int64_t)((a->seconds ? a->seconds : CAPTURE_S) + GRACE_S) * SF_NS_PER_S;
+                     (int64_t)(a->seconds + GRACE_S) * SF_NS_PER_S; /* the server bounds it */
     bool is_shown = isatty(STDERR_FILENO);
     char path[80];
     enum sf_err err = SF_OK;
@@ -296,7 +317,8 @@ static enum sf_err control_command_wait_for(const struct asked *a, struct captur
     return err;
 }
 
-/* Fetches the captured profile of one instance, or of all instances of the service. */
+/* Fetches the captured profile of one instance ("": of those whose profiles name none), or, with
+ * NULL, of all instances of the service. */
 static enum sf_err control_command_fetch(const struct asked *a, const struct capture *c,
                                          const char *instance, struct sf_buf *out,
                                          struct sf_why *why)
@@ -342,9 +364,9 @@ static enum sf_err capture(const struct asked *a, struct sf_buf *out, struct sf_
     if (strcmp(c.state, "done") != 0)
         sf_answer_note("control", "some collectors did not send their part in time");
     err = control_command_fetch(a, &c, a->instance, out, why);
-    if (err == SF_ERR_NOT_FOUND && a->instance) { /* its profiles do not name it */
+    if (err == SF_ERR_NOT_FOUND && a->instance) { /* maybe its profiles do not name it */
         sf_buf_reset(out);
-        err = control_command_fetch(a, &c, NULL, out, why);
+        err = control_command_fetch(a, &c, "", out, why);
     }
     if (err == SF_ERR_NOT_FOUND)
         sf_fail(why, err,
@@ -380,6 +402,16 @@ static bool control_command_is_one_of(const char *word, const char *words)
     return false;
 }
 
+/* The flags of an action; others would be ignored. */
+static const char *control_command_flags_of(const char *what)
+{
+    if (!strcmp(what, "set"))
+        return "instance rate wall-rate budget for output";
+    if (!strcmp(what, "capture"))
+        return "instance rate seconds type format to";
+    return control_command_is_one_of(what, "collectors audit") ? "output" : "instance output";
+}
+
 static int control_command_run(struct asked *a)
 {
     const char *what = a->args.n_words ? a->args.words[0] : "";
@@ -387,6 +419,8 @@ static int control_command_run(struct asked *a)
     struct sf_why why = {0};
     enum sf_err err;
     bool has_service = a->args.n_words == 2;
+    if (what[0] && !sf_args_allow(&a->args, what, control_command_flags_of(what)))
+        return 2;
     if (control_command_is_one_of(what, "get on off set reset") && has_service)
         err = document(a, &out, &why);
     else if (!strcmp(what, "capture") && has_service)
@@ -406,24 +440,25 @@ static int control_command_run(struct asked *a)
 
 int sf_control_command_run(int argc, char **argv)
 {
-    struct asked a = {.type = "cpu"};
+    struct asked a = {
+        .type = "cpu", .rate = NOT_GIVEN, .wall_rate = NOT_GIVEN, .seconds = CAPTURE_S};
     const struct sf_flag flags[] = {
         {"instance", SF_FLAG_STR, &a.instance, "ID", "one instance of the service (default: all)"},
         {"rate", SF_FLAG_U64, &a.rate, "HZ",
-         "CPU samples per second (of profiling, or of a capture)"},
+         "set: CPU samples per second; capture: samples per second"},
         {"wall-rate", SF_FLAG_U64, &a.wall_rate, "HZ",
-         "samples per second for each waiting thread"},
+         "set: samples per second for each waiting thread"},
         {"budget", SF_FLAG_STR, &a.budget, "SHARE",
-         "maximum CPU share of profiling itself, such as 1%"},
+         "set: maximum CPU share of profiling itself, such as 1%"},
         {"for", SF_FLAG_DURATION, &a.for_ns, "TIME",
-         "how long the rates apply (raised rates: default 10m, at most 1h)"},
-        {"seconds", SF_FLAG_U64, &a.seconds, "N", "length of a capture (default 30)"},
-        {"type", SF_FLAG_STR, &a.type, "TYPE", "type of a capture: cpu (default) or wall"},
+         "set: how long the rates apply (raised rates: default 10m, at most 1h)"},
+        {"seconds", SF_FLAG_U64, &a.seconds, "N", "capture: its length (default 30)"},
+        {"type", SF_FLAG_STR, &a.type, "TYPE", "capture: cpu (default) or wall"},
         {"format", SF_FLAG_STR, &a.format, "FORM",
-         "format of a capture: text, pprof, folded, json, ..."},
+         "capture: text (default), pprof, folded, json, ..."},
         {"to", SF_FLAG_STR, &a.to, "FILE",
-         "write the capture to this file, as pprof unless --format is given"},
-        {"output", SF_FLAG_STR, &a.output, "FORM", "text (default) or json"},
+         "capture: write the profile to this file, as pprof unless --format is given"},
+        {"output", SF_FLAG_STR, &a.output, "FORM", "text (default) or json; not for capture"},
         SF_CLIENT_FLAGS(a.client),
     };
     a.args = (struct sf_args){

@@ -50,6 +50,8 @@ int sf_coverage_command_run(int argc, char **argv)
         return sf_answer_usage("coverage", "name one service, or a span with --span ID");
     if (has_balance && span)
         return sf_answer_usage("coverage", "--balance needs a service");
+    if (span && !sf_args_allow(&args, "--span", "span trace type output"))
+        return 2;
     if (args.n_words == 1)
         service = args.words[0];
     if (has_balance)

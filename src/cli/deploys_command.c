@@ -82,8 +82,9 @@ int sf_deploys_command_run(int argc, char **argv)
         {"comment", SF_FLAG_STR, &a.comment, "TEXT", "post: a comment"},
         {"url", SF_FLAG_STR, &a.url, "URL", "post: link to the pipeline"},
         {"time", SF_FLAG_STR, &a.time, "TIME", "post: time of the deploy, RFC 3339 (default now)"},
-        {"since", SF_FLAG_DURATION, &a.since_ns, "TIME", "how far to look back (default 1d)"},
-        {"output", SF_FLAG_STR, &a.output, "FORM", "text or json (default text)"},
+        {"since", SF_FLAG_DURATION, &a.since_ns, "TIME",
+         "list, compare: how far to look back (default 1d)"},
+        {"output", SF_FLAG_STR, &a.output, "FORM", "list, compare: text or json (default text)"},
     };
     struct sf_args args = {
         .command = "deploys",
@@ -107,14 +108,20 @@ int sf_deploys_command_run(int argc, char **argv)
     case SF_ARGS_RUN: break;
     }
     if (args.n_words == 0 || (args.n_words == 1 && !strcmp(args.words[0], "list")))
-        return deploys_command_list(&a);
-    if (args.n_words == 1 && !strcmp(args.words[0], "post"))
+        return sf_args_allow(&args, "list", "service since output") ? deploys_command_list(&a) : 2;
+    if (args.n_words == 1 && !strcmp(args.words[0], "post")) {
+        if (!sf_args_allow(&args, "post", "service version commit environment comment url time"))
+            return 2;
         return a.service && (a.version || a.commit)
                    ? post(&a)
                    : sf_answer_usage("deploys", "post needs --service, and --version or --commit");
-    if (args.n_words == 1 && !strcmp(args.words[0], "compare"))
+    }
+    if (args.n_words == 1 && !strcmp(args.words[0], "compare")) {
+        if (!sf_args_allow(&args, "compare", "service version against since output"))
+            return 2;
         return a.service && a.version
                    ? deploys_command_compare(&a)
                    : sf_answer_usage("deploys", "compare needs --service and --version");
+    }
     return sf_answer_usage("deploys", "specify list, post or compare");
 }

@@ -165,6 +165,22 @@ static int ask_cohort(const struct asked *a)
     return sf_ask_and_print("flame", &a->profile.client, a->output, &path);
 }
 
+/* Whether all given flags do something to the requested view: the server draws those of spans,
+ * traces and queries. */
+static bool flags_fit(const struct asked *a, const struct sf_args *args)
+{
+    if (a->query) /* ask_cohort() names those that select other spans */
+        return sf_args_allow(args, "--q", "q since self waits type output span trace by part");
+    if (a->span || a->trace)
+        return sf_args_allow(args, a->span ? "--span" : "--trace",
+                             "span trace part self by waits type output");
+    if (args->n_words == 1 && sf_last_list_is_chosen(args->words[0]))
+        return sf_args_allow(args, "a row of the last list", "part self by waits type output");
+    return sf_args_allow(
+        args, "a file, a URL or a selector",
+        "type input group-by focus ignore hide from order min output time-range part");
+}
+
 int sf_flame_command_run(int argc, char **argv)
 {
     struct asked a = {.min_share = 0.01, .since_ns = SF_NS_PER_HOUR};
@@ -229,6 +245,8 @@ int sf_flame_command_run(int argc, char **argv)
     case SF_ARGS_BAD: return 2;
     case SF_ARGS_RUN: break;
     }
+    if (!flags_fit(&a, &args))
+        return 2;
     if (args.n_words == 0 && a.query)
         return ask_cohort(&a);
     if (args.n_words == 0 && (a.span || a.trace))

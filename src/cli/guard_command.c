@@ -201,6 +201,16 @@ int sf_guard_command_run(int argc, char **argv)
                                "give --q QUERY, --baseline VALUE and --candidate VALUE; or "
                                "--baseline-profiles and --candidate-profiles; or "
                                "--baseline-command and --candidate-command");
+    if (!sf_args_allow(
+            &args,
+            has_query   ? "--q"
+            : has_bench ? "--baseline-command"
+                        : "--baseline-profiles",
+            has_query   ? "q by baseline candidate max-increase min-spans wait since svg output"
+            : has_bench ? "baseline-command candidate-command runs type max-increase svg "
+                          "output"
+                        : "baseline-profiles candidate-profiles type max-increase svg output"))
+        return 2;
     if (runs < SF_GUARD_FILES_MIN || runs > SF_GUARD_FILES_MAX)
         return sf_answer_usage("guard", "--runs is 8 to 1000");
     if (!write)

@@ -95,13 +95,20 @@ int sf_keep_command_run(int argc, char **argv)
     }
     const char *verb = args.n_words > 0 ? args.words[0] : "";
     bool is_pin = strcmp(verb, "pin") == 0;
-    if (args.n_words == 2 && (is_pin || strcmp(verb, "unpin") == 0))
+    if (args.n_words == 2 && (is_pin || strcmp(verb, "unpin") == 0)) {
+        if (!sf_args_allow(&args, verb, is_pin ? "for note" : ""))
+            return 2;
         return change_pin(&client, args.words[1], is_pin, for_ns, note);
+    }
     if (args.n_words == 1 && strcmp(verb, "list") == 0) {
+        if (!sf_args_allow(&args, "list", "output"))
+            return 2;
         sf_buf_print(&path, "/api/v1/pins");
         return sf_ask_and_print("keep", &client, output, &path);
     }
     if (trace && !is_dry_run && args.n_words == 0) {
+        if (!sf_args_allow(&args, "--trace", "trace output"))
+            return 2;
         sf_buf_print(&path, "/api/v1/keep/");
         sf_client_encode(&path, sf_str_from(trace));
         return sf_ask_and_print("keep", &client, output, &path);
@@ -110,6 +117,8 @@ int sf_keep_command_run(int argc, char **argv)
         return sf_answer_usage("keep",
                                "give --dry-run, --trace ID, pin ID, unpin ID or list; rules "
                                "are set in the configuration (profiling.conditional)");
+    if (!sf_args_allow(&args, "--dry-run", "dry-run since slow cpu no-errors baseline output"))
+        return 2;
     sf_buf_print(&path, "/api/v1/keep?from=now-%" PRId64 "s", since_ns / SF_NS_PER_S);
     sf_ask_param(&path, "slow", slow);
     sf_ask_param(&path, "cpu", cpu);

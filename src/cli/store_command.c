@@ -192,12 +192,16 @@ int sf_store_command_run(int argc, char **argv)
     case SF_ARGS_RUN: break;
     }
     if (args.n_words == 0 || (args.n_words == 1 && !strcmp(args.words[0], "status")))
-        return status(&a);
+        return sf_args_allow(&args, "status", "output") ? status(&a) : 2;
     if (args.n_words == 1 && !strcmp(args.words[0], "verify"))
-        return verify(&a);
+        return sf_args_allow(&args, "verify", "since output") ? verify(&a) : 2;
     if (args.n_words == 1 && !strcmp(args.words[0], "schema"))
-        return print_schema(&a);
-    if (args.n_words == 1 && !strcmp(args.words[0], "migrate"))
+        return sf_args_allow(&args, "schema", "database") ? print_schema(&a) : 2;
+    if (args.n_words == 1 && !strcmp(args.words[0], "migrate")) {
+        if (!sf_args_allow(&args, a.to ? "migrate --to" : "migrate --url",
+                           a.to ? "to url dry-run output" : "url user password-file dry-run"))
+            return 2;
         return migrate(&a);
+    }
     return sf_answer_usage("store", "specify an action: status, verify, schema or migrate");
 }

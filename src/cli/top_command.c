@@ -135,6 +135,22 @@ static int show_row(struct asked *a, const char *word)
     return code;
 }
 
+#define OF_PROFILE " type group-by focus ignore hide from tree by limit output"
+
+/* Whether all given flags do something to the requested view. */
+static bool top_command_fits(const struct asked *a, const struct sf_args *args)
+{
+    const char *form = a->query ? "--q" : a->span ? "--span" : a->trace ? "--trace" : NULL;
+    if (!a->is_tree && !sf_args_allow(args, "a list (only to --tree)",
+                                      "q span trace since input time-range" OF_PROFILE))
+        return false;
+    if (a->query)
+        return sf_args_allow(args, form, "q since min" OF_PROFILE);
+    if (form)
+        return sf_args_allow(args, form, "span trace min" OF_PROFILE);
+    return sf_args_allow(args, "a file, a URL or a selector", "input time-range min" OF_PROFILE);
+}
+
 int sf_top_command_run(int argc, char **argv)
 {
     struct asked a = {.limit = 20, .min_share = 0.01, .since_ns = SF_NS_PER_HOUR};
@@ -186,6 +202,8 @@ int sf_top_command_run(int argc, char **argv)
     if (args.n_words != (is_asked ? 0 : 1))
         return sf_answer_usage("top", "name one profile: a file, a URL, a selector, or - for "
                                       "standard input; or --span ID, --trace ID, --q QUERY");
+    if (!top_command_fits(&a, &args))
+        return 2;
     if (a.by && strcmp(a.by, "self") != 0 && strcmp(a.by, "total") != 0)
         return sf_answer_usage("top", "--by is self or total");
     a.rows_by = a.by && strcmp(a.by, "total") == 0 ? SF_TOP_BY_TOTAL : SF_TOP_BY_SELF;

@@ -278,6 +278,46 @@ def test_a_capture_of_one_instance_has_nothing_of_the_others():
     watched(program)
 
 
+def test_a_capture_of_an_idle_instance_is_not_that_of_another():
+    asleep = os.path.join(HOME, "asleep")
+    with open(asleep + ".c", "w", encoding="ascii") as f:
+        f.write("#include <unistd.h>\nint main(void) { int parent = getppid(); while (getppid() == parent) usleep(500000); }\n")
+    subprocess.run(["cc", asleep + ".c", "-o", asleep], check=True)
+    program = start("idle", "rate", "7", OTEL_RESOURCE_ATTRIBUTES="service.instance.id=busy")
+    env = dict(library_home.clean_env(), SPANFLAME_PROFILING_CONTROL_ENABLED="true", OTEL_SERVICE_NAME="idle",
+               OTEL_RESOURCE_ATTRIBUTES="service.instance.id=asleep")
+    second = subprocess.Popen([PROGRAM, "record", "--server", f"http://127.0.0.1:{SERVER.port}", "--cpu", "--", asleep], env=env)
+    try:
+        for _ in range(600):
+            if len(SERVER.json("/api/v1/collectors?service=idle")["collectors"]) == 2:
+                break
+            time.sleep(0.1)
+        got = SERVER.request("POST", "/api/v1/profiling/capture?service=idle&seconds=1&rate=500&format=folded", headers=JSON, timeout=60)
+        assert got.status == 200 and b"planted_hot" in got.body, (got.status, got.body)
+        got = SERVER.request("POST", "/api/v1/profiling/capture?service=idle&instance=asleep&seconds=1&format=folded", headers=JSON, timeout=60)
+        assert got.status == 404 and b"no samples were captured" in got.body, (got.status, got.body)
+        done = command("capture", "idle", "--seconds", "1", "--instance", "asleep")
+        assert done.returncode == 1 and "no samples were captured" in done.stderr, done
+    finally:
+        second.terminate()
+        second.wait(60)
+    change("PUT", "service=idle", {"rate": 7})
+    watched(program)
+
+
+def test_a_raised_rate_ends_though_the_other_one_is_set_without_an_end():
+    change("POST", "service=ends", {"rate": {"cpu": 500}, "for": "5m"})
+    told = change("POST", "service=ends", {"rate": {"wall": 10}})["effective"]
+    assert told["rate"] == {"cpu": 500, "wall": 10} and told["rateUntil"]["wall"] == 0, told
+    assert 0 < told["rateUntil"]["cpu"] / 1000 - time.time() <= 300 and told["rateUntilMs"] == told["rateUntil"]["cpu"], told
+    lines = SERVER.get("/api/v1/control?service=ends&instance=x&format=text").text.splitlines()
+    assert f"rate.until {told['rateUntilMs']}" in lines, lines
+    shown = command("get", "ends").stdout
+    assert "cpu until 20" in shown and "wall without an end" in shown, shown
+    told = change("POST", "service=ends", {"rate": {"cpu": 50}})["effective"]
+    assert "rateUntilMs" not in told, told
+
+
 def named_spans(service, from_ns, until_ns):
     """(those with samples that name them, all) of the spans that began in that time"""
     named = n = 0
@@ -332,7 +372,8 @@ def test_the_command_switches_lists_and_tells_who_did():
     assert len(command("audit", "cmd").stdout.splitlines()) == 4
     shown = command("collectors").stdout
     assert shown.startswith("service ") and " Hz " in shown, shown
-    for wrong in (("set", "cmd"), ("fly", "cmd"), ("on",), ("set", "cmd", "--rate", "2000")):
+    for wrong in (("set", "cmd"), ("fly", "cmd"), ("on",), ("set", "cmd", "--rate", "2000"), ("set", "cmd", "--rate", "0"),
+                  ("capture", "cmd", "--seconds", "0")):
         assert command(*wrong).returncode in (1, 2), wrong
 
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Parameters that are misspelt, empty, repeated, broken or long never widen what is asked for or erased."""
+import glob
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 import urllib.parse
@@ -32,6 +34,55 @@ def erase(ask, status=200):
         answer = server.post("/api/v1/erase", ask if isinstance(ask, bytes) else json.dumps(ask), JSON)
     assert answer.status == status, (ask, answer.status, answer.text)
     return answer.text if status != 200 else json.loads(answer.body)
+
+
+def test_no_command_takes_a_flag_that_would_do_nothing():
+    for line, flag in (("control on shop --rate 200", "rate"), ("control off shop --for 10m", "for"), ("control get shop --to x", "to"),
+                       ("control reset shop --budget 1%", "budget"), ("control set shop --rate 5 --seconds 3", "seconds"),
+                       ("control capture shop --wall-rate 5", "wall-rate"), ("control capture shop --output json", "output"),
+                       ("control collectors shop --instance x", "instance"), ("control audit --rate 5", "rate"),
+                       (f"keep pin {SHOP} --dry-run", "dry-run"), (f"keep unpin {SHOP} --for 1d", "for"), ("keep list --slow 1s", "slow"),
+                       (f"keep --trace {SHOP} --since 1d", "since"), ("keep --dry-run --note x", "note"),
+                       ("alerts --since 7d", "since"), ("deploys --version 1", "version"), ("deploys list --commit 1", "commit"),
+                       ("deploys post --service shop --version 1 --since 1d", "since"),
+                       ("deploys compare --service shop --version 1 --comment x", "comment"),
+                       ("store status --since 1d", "since"), ("store verify --database x", "database"), ("store schema --dry-run", "dry-run"),
+                       ("store migrate --to clickhouse://x:1/y --user x", "user"),
+                       ("flame x.pb.gz --since 1h", "since"), ("flame x.pb.gz --self", "self"), ("flame x.pb.gz --by wall", "by"),
+                       ("flame --span 1 --focus x", "focus"), ("flame --trace 1 --min 5", "min"), ("flame --q {} --time-range 1h", "time-range"),
+                       ("top x.pb.gz --since 1h", "since"), ("top x.pb.gz --min 5", "min"), ("top --span 1 --input pprof", "input"),
+                       ("top --trace 1 --since 1h", "since"), ("coverage --span 1 --since 1h", "since"),
+                       ("guard --q {} --baseline 1 --candidate 2 --runs 9", "runs"),
+                       ("guard --baseline-profiles a --candidate-profiles b --wait 1m", "wait"),
+                       ("guard --baseline-command a --candidate-command b --min-spans 9", "min-spans")):
+        done = subprocess.run([PROGRAM, *line.split()], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2 and f"--{flag} does not apply to" in done.stderr, (line, done)
+    for line in ("record --rate 5 --heap -- true", "record --heap-rate 5 -- true", "record --rate 0 -- true", "record --heap-rate 0 --heap -- true"):
+        done = subprocess.run([PROGRAM, *line.split()], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2 and "rate is" in done.stderr, (line, done)
+
+
+def test_commands_and_flags_in_the_docs_exist():
+    def words(*argv):
+        return set(subprocess.run([PROGRAM, *argv], capture_output=True, text=True, check=True).stdout.split())
+    flags = {name: words(name, "--list-flags") for name in words("--list-commands")}
+    n = 0
+    root = os.environ["SOURCE_ROOT"]
+    for path in [os.path.join(root, "README.md"), *sorted(glob.glob(os.path.join(root, "docs", "*.md")))]:
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        # Inline code, and lines of code blocks with the lines that continue them.
+        code = re.findall(r"`spanflame ([^`]*)`", text.replace("\n", " ")) + re.findall(r"^ *(?:\$ )?spanflame (.*)$", text.replace("\\\n", " "), re.M)
+        for line in code:
+            name, _, rest = line.partition(" ")
+            if not re.fullmatch(r"[a-z][a-z-]*", name):
+                continue
+            assert name in flags, (path, line)
+            rest = re.sub(r"'[^']*'|\"[^\"]*\"", "", rest.split(" -- ")[0].split(" | ")[0].split("#")[0])
+            for flag in re.findall(r"(?<!\S)(--[a-z][a-z-]*)", rest):
+                n += 1
+                assert flag in flags[name] or "--" + flag[5:] in flags[name] and flag.startswith("--no-"), (path, line, flag)
+    assert n > 50, n
 
 
 def test_the_slips_as_first_seen():

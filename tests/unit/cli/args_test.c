@@ -84,6 +84,19 @@ TEST(args, refuses_what_it_does_not_know)
     assert_int_equal(parse(&a, 70, many), SF_ARGS_BAD);
 }
 
+TEST(args, tells_which_flags_do_not_belong_to_a_form)
+{
+    struct asked a;
+    assert_int_equal(PARSE(&a, "set", "--limit=7", "--server", "x", "--no-safe"), SF_ARGS_RUN);
+    assert_true(sf_args_allow(&a.args, "set", "limit safe"));
+    assert_true(sf_args_allow(&a.args, "set", "safe since limit"));
+    assert_false(sf_args_allow(&a.args, "get", "limit"));
+    assert_false(sf_args_allow(&a.args, "get", "safe"));
+    assert_false(sf_args_allow(&a.args, "get", ""));
+    assert_int_equal(PARSE(&a, "get", "--server", "x"), SF_ARGS_RUN); /* forgets what was given */
+    assert_true(sf_args_allow(&a.args, "get", ""));
+}
+
 TEST(args, shows_help_that_fits_the_window)
 {
     struct asked a;
