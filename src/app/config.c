@@ -323,6 +323,50 @@ static enum sf_err check_links(const struct sf_config *c, struct sf_why *why)
     return err ? sf_config_value_fail(c, origin_at(c, key), why, "%s", inner.text) : SF_OK;
 }
 
+/* Whether only collectors use a key: of the profiling block, the server uses the conditions by
+ * which it keeps samples. */
+static bool is_for_collectors(const char *path)
+{
+    static const char *const used[] = {"profiling.conditional.slow_request_threshold",
+                                       "profiling.conditional.cpu_threshold_percent",
+                                       "profiling.conditional.profile_errors",
+                                       "profiling.conditional.baseline",
+                                       "profiling.conditional.flagged",
+                                       "profiling.conditional.rules"};
+    bool is = sf_str_starts(sf_str_from(path), SF_STR("profiling."));
+    for (size_t i = 0; is && i < sizeof(used) / sizeof(used[0]); i++)
+        is = strcmp(path, used[i]) != 0;
+    return is;
+}
+
+/* One file may be for the server and for collectors on its host; somebody who sets such a key for
+ * the server alone would wait for its effect. */
+static enum sf_err warn_of_collectors(struct sf_config *c, struct sf_why *why)
+{
+    const char *first = NULL;
+    char others[64] = "";
+    sf_str sentence;
+    size_t n = 0;
+    for (size_t i = 0; i < sf_config_n_keys; i++) {
+        if (c->origins[i].from == SF_FROM_DEFAULT || !is_for_collectors(sf_config_keys[i].path))
+            continue;
+        first = first ? first : sf_config_keys[i].path;
+        n++;
+    }
+    if (!n)
+        return SF_OK;
+    if (n > 1)
+        snprintf(others, sizeof(others), " and %zu other key%s of profiling", n - 1,
+                 n > 2 ? "s" : "");
+    if (!sf_arena_print(&c->arena, &sentence,
+                        "%s%s: used by collectors only, and not sent to them by this server; they "
+                        "read this file if their SPANFLAME_CONFIG names it, and `spanflame "
+                        "control` changes the profiling of running programs",
+                        first, others))
+        return sf_no_memory(why, "the configuration");
+    return config_warn(c, sentence, why);
+}
+
 enum sf_err sf_config_load(const struct sf_config_inputs *in, struct sf_config **out,
                            struct sf_why *why)
 {
@@ -345,6 +389,8 @@ enum sf_err sf_config_load(const struct sf_config_inputs *in, struct sf_config *
         err = check_remote(c, why);
     if (!err)
         err = sf_config_keep_rules(c, origin_at(c, "profiling.conditional.rules"), why);
+    if (!err)
+        err = warn_of_collectors(c, why);
     if (!err)
         err = sf_alert_yaml_finish(c, true, why);
     if (!err)

@@ -79,7 +79,16 @@ with tempfile.TemporaryDirectory() as folder:
     said = {"SPANFLAME_" + key.replace(".", "_").upper(): "" if value == "-" else value
             for key, value in defaults.items()}
     code, out, err = run("check-config", env=said)
-    check("check-config takes every default as it writes it", code == 0 and err == "", err)
+    server_s = {"profiling.conditional." + key for key in ("slow_request_threshold", "cpu_threshold_percent", "profile_errors", "baseline",
+                                                           "flagged", "rules")}
+    n_collectors_ = len([key for key in defaults if key.startswith("profiling.")]) - len(server_s)
+    check("check-config takes every default as it writes it, and names those that only collectors use",
+          code == 0 and len(err.splitlines()) == 1 and n_collectors_ > 20
+          and err.startswith(f"warning: profiling.cpu.enabled and {n_collectors_ - 1} other keys of profiling: used by collectors only"), err)
+    err = run("check-config", "--set", "profiling.cpu.sample_rate=50")[2]
+    check("one key for collectors is named alone", err.startswith("warning: profiling.cpu.sample_rate: used by collectors only"), err)
+    err = run("check-config", *(f"--set={key}={defaults[key]}" for key in sorted(server_s - {"profiling.conditional.rules"})))[2]
+    check("keys of the profiling block that the server uses come without a warning", err == "", err)
     # What the server sets from a key, app hands to the rooms; retention goes to the store as it is. Only the text of
     # the sources can report it for every key. (What collectors do with theirs is tested with the library.)
     handed = sources("app", leave=("config_table.c", "config_value.c", "config_yaml.c", "config_render.c", "config.c"))
