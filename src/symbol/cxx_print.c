@@ -346,7 +346,7 @@ static void print_operand(struct printer *p, uint16_t n)
 static void print_literal(struct printer *p, const struct sf_cxx_node *node)
 {
     const struct sf_cxx_node *type = &p->x->nodes[cxx_print_resolve(p, node->a)];
-    static const char suffixes[][4] = {"i", "ju", "ll", "mul", "xll", "yull"};
+    static const char suffixes[][5] = {"i", "ju", "ll", "mul", "xll", "yull"};
     sf_str text = {node->text, node->len};
     if (type->kind == SF_CXX_BUILTIN && !type->op) {
         if (type->number == 'b' && text.len == 1 && (text.p[0] == '0' || text.p[0] == '1')) {

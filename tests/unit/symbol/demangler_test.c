@@ -52,6 +52,7 @@ TEST(demangler, says_cxx_templates_lambdas_and_clones)
           "auto main::{lambda(auto:1)#1}::operator()<int>(int) const");
     NAMED("_ZN4Cart4sortEv.isra.0.cold", "Cart::sort() [clone .isra.0] [clone .cold]");
     NAMED("_Z1fILb1ELi5ELm3EEvv", "void f<true, 5, 3ul>()");
+    NAMED("_Z1fILi1ELj2ELl3ELm4ELx5ELy6ELln7EEvv", "void f<1, 2u, 3l, 4ul, 5ll, 6ull, -7l>()");
     NAMED("_Z1fIiENSt9enable_ifIXsr3std9is_signedIT_EE5valueEvE4typeES1_",
           "std::enable_if<std::is_signed<int>::value, void>::type f<int>(int)");
     NAMED("_ZN3FooB5cxx113barB3newEv", "Foo[abi:cxx11]::bar[abi:new]()");
