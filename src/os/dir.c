@@ -83,12 +83,21 @@ const char *sf_dir_path(const struct sf_dir *d)
     return d->path;
 }
 
+/* Only regular files are opened: a symbolic link may lead out of the directory, where the sandboxed
+ * server may not read and other programs may, and opening a FIFO would wait for its other end. */
 static enum sf_err open_flags(struct sf_dir *d, const char *name, int flags, struct sf_file *out,
                               struct sf_why *why)
 {
-    int fd = openat(d->fd, name, flags | O_CLOEXEC, 0600);
+    struct stat st;
+    int fd = openat(d->fd, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+    if (fd < 0 && (errno == ELOOP || errno == ENXIO))
+        return sf_fail(why, SF_ERR_IO, "open %s: it is not a regular file", name);
     if (fd < 0)
         return dir_fail_errno(why, "open", name);
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return sf_fail(why, SF_ERR_IO, "open %s: it is not a regular file", name);
+    }
     out->fd_plus_1 = fd + 1;
     return SF_OK;
 }

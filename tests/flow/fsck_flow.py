@@ -75,6 +75,24 @@ def test_a_log_that_is_gone_with_its_tail_is_missed():
             assert "missing" not in s.get("/ready").text and "spanflame_log_missing 0" in s.metrics()
 
 
+def test_links_and_pipes_in_the_directory_are_not_followed():
+    """A link may lead where the sandboxed server may not read, and fsck may; opening a pipe waits for its other end."""
+    with Server() as s:
+        s.send([make_span(name=f"op {i}") for i in range(100)])
+        s.stop(signal.SIGKILL)
+        slot, = [path for path in glob.glob(s.data + "/wal/*") if os.path.getsize(path)][:1]
+        os.rename(slot, s.home + "/moved")
+        os.symlink(s.home + "/moved", slot)
+        os.remove(s.data + "/wal.tail")
+        os.mkfifo(s.data + "/wal.tail")
+        result = subprocess.run([PROGRAM, "fsck", s.data], capture_output=True, text=True, timeout=120, check=False)
+        assert result.returncode == 1 and os.path.basename(slot) in result.stdout and "wal.tail" in result.stdout, result
+        s.start()
+        ready = s.get("/ready").text
+        assert "degraded" in ready, ready
+        assert os.path.getsize(s.home + "/moved") > 0
+
+
 def test_a_directory_that_is_none_is_said_so():
     result = subprocess.run([PROGRAM, "fsck", server.home + "/nothing"], capture_output=True, text=True)
     assert result.returncode == 1 and "No such file" in result.stderr, result

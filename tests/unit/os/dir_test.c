@@ -1,6 +1,7 @@
 #include "test.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/dir.h"
@@ -64,6 +65,43 @@ TEST(dir, lock_is_held_by_one)
     sf_file_close(&b);
     assert_ok(sf_dir_unlink(d, "LOCK", NULL));
     rmdir(sf_dir_path(d));
+    sf_dir_close(d);
+}
+
+/* Each open that waits for the other end of the FIFO would hang this test. */
+TEST(dir, opens_regular_files_only)
+{
+    struct sf_dir *d = open_temporary();
+    struct sf_file f = SF_FILE_NONE;
+    static const char *const names[] = {"link", "dangling", "fifo", "sub"};
+    char target[128], name[128];
+    struct sf_why why;
+
+    assert_ok(sf_dir_create(d, "target", &f, NULL));
+    assert_ok(sf_file_write_at(&f, 0, "kept", 4, NULL));
+    sf_file_close(&f);
+    assert_ok(sf_dir_make(d, "sub", NULL));
+    snprintf(target, sizeof(target), "%s/target", sf_dir_path(d));
+    snprintf(name, sizeof(name), "%s/link", sf_dir_path(d));
+    assert_int_equal(symlink(target, name), 0);
+    snprintf(name, sizeof(name), "%s/dangling", sf_dir_path(d));
+    assert_int_equal(symlink("nowhere", name), 0);
+    snprintf(name, sizeof(name), "%s/fifo", sf_dir_path(d));
+    assert_int_equal(mkfifo(name, 0600), 0);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        assert_err(sf_dir_open_read(d, names[i], &f, &why), SF_ERR_IO);
+        assert_non_null(strstr(why.text, "it is not a regular file"));
+        assert_err(sf_dir_open_write(d, names[i], &f, NULL), SF_ERR_IO);
+        assert_err(sf_dir_open_append(d, names[i], &f, NULL), SF_ERR_IO);
+        assert_err(sf_dir_create(d, names[i], &f, NULL), SF_ERR_IO);
+    }
+    assert_ok(sf_dir_open_read(d, "target", &f, NULL));
+    uint64_t len = 0;
+    assert_ok(sf_file_len(&f, &len, NULL));
+    assert_int_equal(len, 4); /* not truncated through the link */
+    sf_file_close(&f);
+    assert_err(sf_dir_open_read(d, "nowhere", &f, NULL), SF_ERR_NOT_FOUND);
+    assert_ok(sf_dir_delete_tree(sf_dir_path(d), NULL));
     sf_dir_close(d);
 }
 
