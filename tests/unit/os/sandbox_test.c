@@ -140,6 +140,8 @@ static int try_calls(void)
     }
     if (syscall(SYS_io_uring_setup, 1, NULL) != -1 || errno != EPERM)
         return 6;
+    if (syscall(SYS_fanotify_init, 0, 0) != -1 || errno != EPERM)
+        return 7;
     if (execv("/bin/true", argv) != -1 || errno != EPERM)
         return 1;
     if (setuid(getuid()) != -1 || errno != EPERM)
