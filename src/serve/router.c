@@ -610,9 +610,6 @@ void sf_router_on_refuse(void *arg, const struct sf_request *request, struct sf_
                                  response->retry_after_s};
     bool is_otlp = m.route ? m.route->is_otlp : sf_str_starts(request->path, SF_STR("/v1"));
     enum sf_error_form form = m.route ? form_of_route(request, m.route) : form_of(request, is_otlp);
-    if (outcome.http == 413 && (form == SF_FORM_CONNECT || form == SF_FORM_GRPC_WEB))
-        outcome.grpc = SF_GRPC_INVALID_ARGUMENT; /* in these protocols "resource exhausted" means
-                                                  * 429, retry later */
     sf_status_answer(response, form, outcome, reason);
     if (outcome.http == 413) { /* other faults are counted elsewhere */
         sf_counters_add(s->counters, SF_COUNT_REJECT_TOO_LARGE, 1);

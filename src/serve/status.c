@@ -71,7 +71,11 @@ void sf_status_answer(struct sf_response *r, enum sf_error_form form, struct sf_
 {
     struct sf_json_writer w;
     sf_str text = sf_str_from(sentence);
-    int grpc;
+    /* Over HTTP "resource exhausted" means 429, retry later; what is too large stays too large. */
+    bool is_too_large = status.http == 413 &&
+                        (form == SF_FORM_CONNECT || form == SF_FORM_GRPC_WEB ||
+                         form == SF_FORM_PYROSCOPE);
+    status.grpc = is_too_large ? SF_GRPC_INVALID_ARGUMENT : status.grpc;
     r->body.spill = NULL;
     sf_buf_reset(&r->body);
     sf_buf_reset(&r->grpc_details);
@@ -110,11 +114,8 @@ void sf_status_answer(struct sf_response *r, enum sf_error_form form, struct sf_
         r->content_type = "application/json";
         w = sf_json_writer_init(&r->body);
         sf_json_write_object(&w);
-        /* Pyroscope's /ingest answers a body that is too large with "invalid argument". */
-        grpc = form == SF_FORM_PYROSCOPE && status.http == 413 ? SF_GRPC_INVALID_ARGUMENT
-                                                               : status.grpc;
         sf_json_write_key_str(&w, SF_STR("code"),
-                              sf_str_from(connect_codes[status_code_of(grpc)].name));
+                              sf_str_from(connect_codes[status_code_of(status.grpc)].name));
         sf_json_write_key_str(&w, SF_STR("message"), text);
         sf_json_write_object_end(&w);
         return;

@@ -83,6 +83,18 @@ def test_a_form_without_a_profile_is_told_so():
     assert answer.status == 200, answer.text
 
 
+def test_a_body_that_is_too_large_is_not_to_be_sent_again():
+    """Connect calls besides Push answer with no status that asks for a retry, either."""
+    bomb, long = gzip.compress(bytes(80 << 20), 1), b'{"setting":{"name":"a","value":"' + b"x" * 200000 + b'"}}'
+    for path, body, headers in (("/adhocprofiles.v1.AdHocProfileService/Upload", bomb, {"Content-Encoding": "gzip"}),
+                                ("/querier.v1.QuerierService/ProfileTypes", bomb, {"Content-Encoding": "gzip"}),
+                                ("/settings.v1.SettingsService/Set", long, {}),
+                                ("/settings.v1.RecordingRulesService/UpsertRecordingRule", bomb, {"Content-Encoding": "gzip"})):
+        answer = server.post(path, body, "application/json", headers)
+        assert answer.status == 400 and json.loads(answer.body)["code"] == "invalid_argument", (path, answer.status, answer.text)
+        assert "Retry-After" not in answer.headers
+
+
 def test_a_bomb_over_push_is_not_to_be_sent_again():
     bomb = gzip.compress(bytes(80 << 20), 1)
     for body, headers in ((bomb, {"Content-Encoding": "gzip"}),

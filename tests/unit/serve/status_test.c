@@ -51,12 +51,32 @@ TEST(status, tells_a_fault_in_the_callers_form)
                         "busy",
                         8);
     assert_int_equal(r.retry_after_s, 1);
+    sf_status_fail(&r, SF_FORM_CONNECT, SF_ERR_BUSY, &why);
+    assert_int_equal(r.status, 429);
+    assert_str(sf_buf_str(&r.body), "{\"code\":\"resource_exhausted\",\"message\":\"busy\"}");
     sf_status_fail(&r, SF_FORM_GRPC, SF_ERR_BUSY, &why);
     assert_int_equal(r.status, 200);
     assert_int_equal(r.grpc_status, 8);
     assert_string_equal(r.grpc_message, "busy");
     assert_int_equal(r.body.len, 0);
     sf_response_done(&r);
+}
+
+/* 429 tells the client to send the same again. */
+TEST(status, what_is_too_large_is_not_to_be_sent_again)
+{
+    static const enum sf_error_form forms[] = {SF_FORM_TEXT,     SF_FORM_GRPC,    SF_FORM_GRPC_WEB,
+                                               SF_FORM_OTLP_PB,  SF_FORM_CONNECT, SF_FORM_PYROSCOPE,
+                                               SF_FORM_OTLP_JSON};
+    static const int status[] = {413, 200, 200, 413, 400, 413, 413}, grpc[] = {8, 8, 3, 8, 3, 3, 8};
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        struct sf_response r = {0};
+        sf_status_fail(&r, forms[i], SF_ERR_LIMIT, NULL);
+        assert_int_equal(r.status, status[i]);
+        assert_int_equal(r.grpc_status, grpc[i]);
+        assert_int_equal(r.retry_after_s, 0);
+        sf_response_done(&r);
+    }
 }
 
 TEST(status, has_words_even_when_nobody_wrote_a_sentence)
