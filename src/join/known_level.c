@@ -8,12 +8,26 @@
 #include "base/time_unit.h"
 #include "link/coverage_hint.h"
 
-/* A service's name is untrusted text: it is quoted for the shell. */
+/* Whether the command takes the name for a service: others may be a flag, a number of a row, a file
+ * or an address, which it would read. */
+static bool is_plain_service(sf_str name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.p[i];
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!is_letter && (i == 0 || !((c >= '0' && c <= '9') || c == '-' || c == '_')))
+            return false;
+    }
+    return name.len > 0;
+}
+
+/* A service's name is untrusted text: it is quoted for the shell and for the command. */
 static bool name_service(struct sf_known_view *k, struct sf_arena *req)
 {
-    char line[128];
+    char line[160];
     struct sf_buf text = {0};
-    snprintf(line, sizeof(line), "spanflame flame SERVICE@word --time-range %" PRId64 "..%" PRId64,
+    snprintf(line, sizeof(line), "spanflame flame %s --time-range %" PRId64 "..%" PRId64,
+             is_plain_service(k->service) ? "SERVICE@word" : "'{service_name=\"SERVICE@query\"}'",
              k->from_ns / SF_NS_PER_S, (k->to_ns + SF_NS_PER_S - 1) / SF_NS_PER_S);
     sf_coverage_hint_fill(line, k->service, SF_STR_NONE, &text);
     bool is_kept = sf_buf_ok(&text) && sf_arena_copy(req, sf_buf_str(&text), &k->command);

@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -437,7 +438,7 @@ def test_profiles_without_ids_are_known_of_the_service():
     of = answer["known"]["of"]
     assert answer["isEstimate"] and answer["shares"] == [] and of["service"] == "it's" and "spanId" not in of, answer
     assert int(of["fromUnixNano"]) <= NOW < int(of["untilUnixNano"]), of
-    assert of["command"].startswith("spanflame flame 'it'\\''s' --time-range "), of
+    assert of["command"].startswith("spanflame flame '{service_name=\"it'\\''s\"}' --time-range "), of
     query = urllib.parse.quote('{ resource.service.name = "it\'s" }')
     wait_for(query)
     answer_of_set = server.json(f"/api/v1/cohort?q={query}&from=now-1h")
@@ -446,9 +447,30 @@ def test_profiles_without_ids_are_known_of_the_service():
     assert "profiles of this type name no spans" in said and "first spans" not in said, said
     # 500 ms of the process: at most what the span lasted on one thread.
     assert answer["profile"]["total"] == 100 * MS and "cut to fit" in answer["reason"], answer["reason"]
-    shown = subprocess.run([PROGRAM, "flame", "it's", "--time-range", of["command"].split()[-1], "--server",
-                            f"http://127.0.0.1:{server.port}"], capture_output=True, text=True, timeout=60)
+    shown = pasted(of["command"])
     assert shown.returncode == 0 and "work" in shown.stdout, shown
+
+
+def pasted(command):
+    """The command as a shell runs it when somebody pastes it."""
+    line = command.replace("spanflame", shlex.quote(PROGRAM), 1) + f" --server http://127.0.0.1:{server.port}"
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "cpu.folded"), "w", encoding="ascii") as f:
+            f.write("main;of_a_file 5\n")
+        return subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=60, check=False, cwd=folder)
+
+
+def test_a_service_is_no_flag_file_row_or_address_of_the_command():
+    """The command names the service, whatever the sender called it."""
+    for service in ("--help", "-", "--server=http://127.0.0.1:1", "cpu.folded", "http://127.0.0.1:1/profile", "../x", "com.example.shop", "12", "a{b=c}",
+                    "x\"}' ; echo in_a_shell '", "plain-1"):
+        trace, own = os.urandom(16), os.urandom(8)
+        server.send([{"trace_id": trace, "span_id": own, "name": "op", "service": service, "start": NOW, "end": NOW + 100 * MS}])
+        assert server.post(f"/api/v1/profile?service={urllib.parse.quote(service)}", pprof({"main;of_the_service": 500 * MS}, when=NOW)).status == 200
+        command = server.json(f"/api/v1/spans/{trace.hex()}/{own.hex()}/profile")["known"]["of"]["command"]
+        shown = pasted(command)
+        assert shown.returncode == 0 and "of_the_service" in shown.stdout and "in_a_shell\n" not in shown.stdout, (service, command, shown)
+        assert (service == "plain-1") == command.startswith("spanflame flame plain-1 --"), command
 
 
 
