@@ -293,6 +293,36 @@ static void check_odd_pair(struct sf_secret_scan *s, sf_str name, size_t name_st
         sf_scan_add(s, SF_SHAPE_TOKEN, start, token);
 }
 
+/* The name of a pair that ends before `end`: in -Dpassword= the flag is not part of it, in the
+ * address %3Ftoken%3D the escape before it is not. */
+static sf_str pair_name(sf_str t, size_t end)
+{
+    size_t start = end;
+    sf_str name;
+    while (start > 0 && end - start < 128 && (sf_scan_class(t.p[start - 1]) & SF_CHAR_NAME))
+        start--;
+    name = sf_str_part(t, start, end - start);
+    if (name.len > 2 && name.p[0] == '-' && name.p[1] == 'D')
+        return sf_str_from_at(name, 2);
+    if (name.len > 2 && start > 0 && t.p[start - 1] == '%' && sf_hex_digit(name.p[0]) >= 0 &&
+        sf_hex_digit(name.p[1]) >= 0)
+        return sf_str_from_at(name, 2);
+    return name;
+}
+
+/* name%3Dvalue, an address as parameter of another; `at` is at the D. */
+static void check_escaped_pair(struct sf_secret_scan *s, size_t at)
+{
+    sf_str t = s->text, name = pair_name(t, at - 2);
+    size_t end = at + 1;
+    bool is_number = true;
+    while (end < t.len && !(sf_scan_class(t.p[end]) & SF_CHAR_END) &&
+           !sf_scan_has_at(t, end, "%26") && !sf_scan_has_at(t, end, "%22"))
+        is_number &= (sf_scan_class(t.p[end++]) & SF_CHAR_DIGIT) != 0;
+    if (name.len && end > at + 1 && s->names->is_secret(s->names->arg, name, is_number))
+        sf_scan_add(s, SF_SHAPE_PAIR, at + 1, end);
+}
+
 static void check_pair(struct sf_secret_scan *s, size_t at) /* at = or : */
 {
     sf_str t = s->text;
@@ -304,11 +334,8 @@ static void check_pair(struct sf_secret_scan *s, size_t at) /* at = or : */
         return;
     while (name_end > 0 && sf_scan_is_one_of(t.p[name_end - 1], " \"'\\]"))
         name_end--;
-    name_start = name_end;
-    while (name_start > 0 && name_end - name_start < 128 &&
-           (sf_scan_class(t.p[name_start - 1]) & SF_CHAR_NAME))
-        name_start--;
-    name = sf_str_part(t, name_start, name_end - name_start);
+    name = pair_name(t, name_end);
+    name_start = name_end - name.len;
     while (start < t.len && sf_scan_is_one_of(t.p[start], " =>\\")) /* == and => are assignments
                                                                      * too */
         start++;
@@ -356,6 +383,7 @@ enum {
     PREFIX = 64,
     QUOTE = 128,
     HOOK = 256,
+    ESCAPE = 512,
     ALWAYS = AT | PAIR
 };
 
@@ -363,7 +391,7 @@ enum {
 static const uint16_t here[256] = {
     ['@'] = AT,     ['='] = PAIR,   [':'] = PAIR,   ['J'] = JWT,    ['A'] = CLOUD,  ['z'] = CLOUD,
     ['B'] = PEM,    [' '] = BLANK,  ['\t'] = BLANK, ['\n'] = BLANK, ['\r'] = BLANK, ['_'] = PREFIX,
-    ['-'] = PREFIX, ['.'] = PREFIX, ['\''] = QUOTE, ['/'] = HOOK};
+    ['-'] = PREFIX, ['.'] = PREFIX, ['\''] = QUOTE, ['/'] = HOOK,   ['D'] = ESCAPE, ['d'] = ESCAPE};
 static const uint16_t before[256] = {
     ['y'] = JWT | BLANK | QUOTE,
     ['Y'] = BLANK | QUOTE | PREFIX,
@@ -390,6 +418,7 @@ static const uint16_t before[256] = {
     ['t'] = PREFIX,
     ['u'] = PREFIX,
     ['1'] = PREFIX,
+    ['3'] = ESCAPE,
 };
 
 static inline uint16_t checks_at(const uint8_t *p)
@@ -418,6 +447,8 @@ static void secret_shape_check_at(struct sf_secret_scan *s, size_t at)
     s->has_args = s->has_args || is_flag_at(p, at);
     if (bits & PAIR)
         check_pair(s, at);
+    if ((bits & ESCAPE) && at >= 2 && p[at - 2] == '%')
+        check_escaped_pair(s, at);
     if (!s->names->has_shapes)
         return;
     if (p[at] == '=')
@@ -500,6 +531,7 @@ static inline __attribute__((always_inline)) wide checks_of(wide c, wide p1, wid
                                                          * set */
     any |= (wide)(c == '/') & (wide)(p2 == 'k');
     any |= (wide)(c == 'p') & (wide)(p2 == 'd');
+    any |= (wide)((c | 0x20) == 'd') & (wide)(p2 == '%');
     any |= (wide)(c == '.') & (v_before | (wide)(p2 == 'S'));
     /* a and f need a following t: hexadecimal ids often have both before a dash. */
     any |= ((wide)(c == '_') | is_dash) &

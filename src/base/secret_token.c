@@ -142,6 +142,7 @@ void sf_secret_token_check_token(struct sf_secret_scan *s,
         KIND("sk-", 20),         KIND("pypi-", 30),     KIND("xoxc-", 10),
         KIND("xoxd-", 10),       KIND("dckr_pat_", 20), KIND("hvs.", 20),
         KIND("hvb.", 20),        KIND("hvr.", 20),      KIND("AGE-SECRET-KEY-", 40),
+        KIND("rk_test_", 16),    KIND("shpss_", 24),
 #undef KIND
     };
     sf_str t = s->text;

@@ -107,6 +107,16 @@ TEST(secret_shape, finds_pairs_in_many_notations)
     assert_hit("Authorization: Digest a=1, b=2\nX: y", SF_SHAPE_PAIR, "Digest a=1, b=2");
     assert_hit("token=>'x'", SF_SHAPE_PAIR, "x");
     assert_hit("tokens=abc", SF_SHAPE_PAIR, "abc");
+    assert_hit("java -Dpassword=hunter2 -jar a", SF_SHAPE_PAIR, "hunter2");
+    assert_hit("-Dtoken=hunter2", SF_SHAPE_PAIR, "hunter2");
+    assert_hit("/login?next=%2Fcart%3Ftoken%3Dhunter2%26page%3d2", SF_SHAPE_PAIR, "hunter2");
+    assert_hit("/login?next=password%3dhunter2&a=b", SF_SHAPE_PAIR, "hunter2");
+    assert_hit("/login?q=%7Btoken%3Dhunter2%22", SF_SHAPE_PAIR, "hunter2");
+    assert_hit("a=%20token=hunter2", SF_SHAPE_PAIR, "hunter2");
+    assert_clean("/login?next=%2Fcart%3Fpage%3D2");
+    assert_clean("/login?next=tokens%3D15");
+    assert_clean("/login?next=token%3D");
+    assert_clean("token%2Dhunter2");
     assert_clean("tokens=15");
     assert_clean("token::parse(x)");
     assert_clean("password=");
@@ -300,6 +310,11 @@ TEST(secret_shape, overlooks_nothing_wherever_it_stands)
         "-----BEGIN PRIVATE KEY-----",
         "x://u:hunter2@h",
         "token=hunter2",
+        "token%3Dhunter2",
+        "token%3dhunter2",
+        "-Dtoken=hunter2",
+        "rk_test_abcdefghijklmnop1234",
+        "shpss_abcdefghijklmnopqrstuvwxyz012345",
         "AIzaSyA1234567890abcdefghijklmnopqrstuv",
         "hvs.CAESIabcdefghijklmnopqrst",
         "SG.abcdefghijklmnopqrstuv.abcdefghijklmnopqrstuvwxyz",
