@@ -39,6 +39,7 @@ static atomic_int recorded_pid; /* 0: none */
 static atomic_int fatal_signal;
 static atomic_bool is_crashing, is_written; /* is_written: a crash waits until the profile is
                                              * written */
+static atomic_bool is_ending, is_ended;     /* the profile is being written, has been written */
 static unsigned recorded_kinds;
 static struct sf_config_file recorded_config;   /* SPANFLAME_CONFIG */
 static char recorded_file[SF_PROFILE_PATH_CAP]; /* "": none */
@@ -81,6 +82,7 @@ void sf_recorded_at_exit(void)
     struct sf_why why = {0};
     if (!is_recorded())
         return;
+    atomic_store(&is_ending, true);
     atomic_store(&recorded_pid, 0);
     sf_profile_upload_will_end();
     if (recorded_file[0] && sf_profile_files_stop(said_file[0] ? SF_FOR_BOTH : SF_FOR_FILE,
@@ -90,6 +92,7 @@ void sf_recorded_at_exit(void)
         sf_stop();
         recorded_tell_sent();
     }
+    atomic_store(&is_ended, true);
 }
 
 /* ---- signals that end programs ---- */
@@ -103,24 +106,18 @@ static void die(int sig)
 
 static void end_now(void *arg)
 {
+    struct timespec nap = {0, CRASH_NAP_NS};
     (void)arg;
     sf_recorded_at_exit();
+    /* The program may have reached its end before the signal, and be writing. */
+    for (int64_t ns = 0; ns < CRASH_WAIT_NS && atomic_load(&is_ending) && !atomic_load(&is_ended);
+         ns += CRASH_NAP_NS)
+        syscall(SYS_nanosleep, &nap, NULL);
     if (atomic_load(&is_crashing))
         atomic_store(&is_written, true); /* the crashed thread gets the signal again, so that the
                                           * core dump shows it */
     else
         die(atomic_load(&fatal_signal));
-}
-
-/* The handler may have interrupted any function, so a thread of the library writes the profile; the
- * program continues for those milliseconds. */
-static void on_fatal(int sig)
-{
-    if (!is_recorded() || atomic_exchange(&fatal_signal, sig)) {
-        die(sig); /* in a child, or for a second Ctrl-C */
-        return;
-    }
-    sf_profiler_wake();
 }
 
 /* A crash of the program. Its thread must not continue, so it waits here while another thread
@@ -146,6 +143,22 @@ static void on_crash(int sig, siginfo_t *info, void *context)
         syscall(SYS_tgkill, syscall(SYS_getpid), syscall(SYS_gettid), sig);
 }
 
+/* The handler may have interrupted any function, so a thread of the library writes the profile; the
+ * program continues for those milliseconds. A signal that the program sent to itself, as by raise()
+ * or by writing to a closed pipe, ends it at that place. */
+static void on_fatal(int sig, siginfo_t *info, void *context)
+{
+    if (info->si_code <= 0 && info->si_pid == (pid_t)syscall(SYS_getpid)) {
+        on_crash(sig, info, context);
+        return;
+    }
+    if (!is_recorded() || atomic_exchange(&fatal_signal, sig)) {
+        die(sig); /* in a child, or for a second Ctrl-C */
+        return;
+    }
+    sf_profiler_wake();
+}
+
 static void between(void)
 {
     static bool is_begun;
@@ -165,9 +178,9 @@ static void catch_unless_caught(int sig, const struct sigaction *action)
 
 static void catch_fatal(void)
 {
-    static const int fatal[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int fatal[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM, SIGXCPU};
     static const int crash[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
-    struct sigaction end = {.sa_handler = on_fatal, .sa_flags = SA_RESTART};
+    struct sigaction end = {.sa_sigaction = on_fatal, .sa_flags = SA_SIGINFO | SA_RESTART};
     struct sigaction fault = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     static char room[CRASH_STACK]; /* alternate stack of the main thread, in case its stack
                                     * overflowed */
