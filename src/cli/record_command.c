@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/heap.h"
@@ -145,6 +146,21 @@ static void remove_file(const struct record *r, const struct kind *kind, const c
     (void)r;
     (void)kind;
     unlink(path);
+}
+
+/* Before the program runs: whether its profile can be put at `path`, and without replacing a
+ * device, a pipe or a folder. */
+static const char *unfit_file(const char *path)
+{
+    struct stat st;
+    char folder[PATH_CAP];
+    const char *slash = strrchr(path, '/');
+    if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
+        return "is not a regular file";
+    snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+    if (access(folder[0] ? folder : "/", W_OK | X_OK) != 0)
+        return "cannot be created: its directory does not exist, or may not be written to";
+    return strlen(path) >= PATH_CAP - 8 ? "is too long a name" : NULL;
 }
 
 static void tell_file(const struct record *r, const struct kind *kind, const char *path)
@@ -349,6 +365,10 @@ int sf_record_command_run(int argc, char **argv)
     if (fault) {
         fprintf(stderr, "spanflame record: %s\n", fault);
         return 2;
+    }
+    if (r.out && unfit_file(r.out)) {
+        fprintf(stderr, "spanflame record: --out %s %s\n", r.out, unfit_file(r.out));
+        return 1;
     }
     if (!sf_own_profiler_library(r.library)) {
         fprintf(

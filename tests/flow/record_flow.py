@@ -10,7 +10,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["SOURCE_ROOT"], "tests", "flow"))
-from recording import OUT, SOURCE, SPANFLAME, SPIN, bare, compiled, recorded, same, tap  # noqa: E402
+from recording import HOME, OUT, SOURCE, SPANFLAME, SPIN, bare, compiled, recorded, same, tap  # noqa: E402
 from server import fields  # noqa: E402
 
 
@@ -235,6 +235,20 @@ def test_as_the_first_process_of_a_container_it_passes_signals_on():
         assert b"planted_spin" in f.read()
 
 
+def test_a_signal_of_its_own_ends_it_there_and_the_profile_is_there():
+    """As programs do that clean up and then let the signal end them, and those that write to a pipe that was closed."""
+    ends = {"term": "raise(SIGTERM);", "int": "kill(getpid(), SIGINT);", "quit": "raise(SIGQUIT);", "alarm": "alarm(1); for (;;) planted_spin(1);",
+            "pipe": "int p[2]; if (pipe(p) || close(p[0])) return 9; while (write(p[1], p, 1) == 1) ;",
+            "again": "signal(SIGTERM, clean_up); raise(SIGTERM);"}
+    for name, how in ends.items():
+        program = compiled("end_" + name, "#include <signal.h>\n#include <unistd.h>\n" + SPIN + f"""
+static void clean_up(int sig) {{ signal(sig, SIG_DFL); kill(getpid(), sig); }}
+int main(void) {{ (void)clean_up; planted_spin(0.3); puts("before"); fflush(stdout); {how} puts("behind"); return 0; }}""", "-w")
+        held = same(program)
+        # A handler that the program sets itself to SIG_DFL leaves no time to write.
+        assert name == "again" or held and b"planted_spin" in held, name
+
+
 def test_a_crash_leaves_the_profile_up_to_then_and_ends_as_without():
     crashes = {"null": "*(volatile int *)0 = 1;", "abort": "abort();", "trap": "__builtin_trap();", "raise": "raise(SIGFPE);",
                "overflow": "return deeper(1);",
@@ -336,6 +350,14 @@ def test_what_cannot_be_recorded_is_told():
         assert done.returncode == 126 and "denied" in done.stderr, done
     assert bare([SPANFLAME, "record"]).returncode == 2
     assert bare([SPANFLAME, "record", "--rate", "5000", "--", "true"]).returncode == 2
+    folder = os.path.join(HOME, "folder")
+    pipe = os.path.join(HOME, "pipe")
+    os.mkdir(folder)
+    os.mkfifo(pipe)
+    for out, why in ((folder, "is not a regular file"), (pipe, "is not a regular file"), ("/nonexistent/out.pb.gz", "cannot be created")):
+        done = bare([SPANFLAME, "record", "--out", out, "--", "touch", os.path.join(HOME, "was_run")])
+        assert done.returncode == 1 and why in done.stderr and not os.path.exists(os.path.join(HOME, "was_run")), done
+    assert os.path.exists(pipe) and os.path.isdir(folder)
     program = compiled("static", SPIN + "int main(void) { return 8; }", "-static")
     done = recorded([program])
     assert done.returncode == 8 and "no profile was written" in done.stderr and "is linked statically" in done.stderr, done
