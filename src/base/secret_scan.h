@@ -11,6 +11,10 @@ struct sf_secret_scan {
     struct sf_shape_hit *out;
     size_t n, max;
     bool has_args; /* contains something that looks like a flag */
+    /* Ends that were found, of a value, a line, a run of token characters and a key. A text is
+     * searched from its start, so these are the ends for all that begins before them, too. Without
+     * them a text of many names and one value would be read once for each name. */
+    size_t value_end, line_end, token_end, pem_end;
 };
 
 static inline void sf_scan_add(struct sf_secret_scan *s, enum sf_shape shape, size_t at, size_t end)
@@ -48,6 +52,13 @@ static inline size_t sf_scan_run(sf_str text, size_t at, uint8_t wanted)
     while (end < text.len && (sf_scan_class(text.p[end]) & wanted))
         end++;
     return end;
+}
+
+static inline size_t sf_scan_token_end(struct sf_secret_scan *s, size_t at)
+{
+    if (at >= s->token_end)
+        s->token_end = sf_scan_run(s->text, at, SF_CHAR_BASE64URL);
+    return s->token_end;
 }
 
 static inline bool sf_scan_is_one_of(char c, const char *set)

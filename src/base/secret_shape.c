@@ -310,17 +310,45 @@ static sf_str pair_name(sf_str t, size_t end)
     return name;
 }
 
+static size_t value_end(struct sf_secret_scan *s, size_t start)
+{
+    size_t end = start;
+    if (start >= s->value_end) {
+        while (end < s->text.len && !(sf_scan_class(s->text.p[end]) & SF_CHAR_END))
+            end++;
+        s->value_end = end;
+    }
+    return s->value_end;
+}
+
+static size_t header_end(struct sf_secret_scan *s, size_t start)
+{
+    size_t end = start;
+    if (start >= s->line_end) {
+        while (end < s->text.len && !sf_scan_is_one_of(s->text.p[end], "\n\r\""))
+            end++;
+        s->line_end = end;
+    }
+    return s->line_end;
+}
+
+static bool is_escaped_end(sf_str t, size_t at)
+{
+    return sf_scan_has_at(t, at, "%26") || sf_scan_has_at(t, at, "%22");
+}
+
 /* name%3Dvalue, an address as parameter of another; `at` is at the D. */
 static void check_escaped_pair(struct sf_secret_scan *s, size_t at)
 {
     sf_str t = s->text, name = pair_name(t, at - 2);
-    size_t end = at + 1;
-    bool is_number = true;
-    while (end < t.len && !(sf_scan_class(t.p[end]) & SF_CHAR_END) &&
-           !sf_scan_has_at(t, end, "%26") && !sf_scan_has_at(t, end, "%22"))
-        is_number &= (sf_scan_class(t.p[end++]) & SF_CHAR_DIGIT) != 0;
-    if (name.len && end > at + 1 && s->names->is_secret(s->names->arg, name, is_number))
-        sf_scan_add(s, SF_SHAPE_PAIR, at + 1, end);
+    size_t end = sf_scan_run(t, at + 1, SF_CHAR_DIGIT);
+    bool is_number = end == t.len || (sf_scan_class(t.p[end]) & SF_CHAR_END) ||
+                     is_escaped_end(t, end);
+    if (name.len == 0 || !s->names->is_secret(s->names->arg, name, is_number))
+        return;
+    while (end < t.len && !(sf_scan_class(t.p[end]) & SF_CHAR_END) && !is_escaped_end(t, end))
+        end++;
+    sf_scan_add(s, SF_SHAPE_PAIR, at + 1, end);
 }
 
 static void check_pair(struct sf_secret_scan *s, size_t at) /* at = or : */
@@ -336,20 +364,20 @@ static void check_pair(struct sf_secret_scan *s, size_t at) /* at = or : */
         name_end--;
     name = pair_name(t, name_end);
     name_start = name_end - name.len;
+    if (name.len == 0)
+        return;
     while (start < t.len && sf_scan_is_one_of(t.p[start], " =>\\")) /* == and => are assignments
                                                                      * too */
         start++;
-    if (name.len == 0 || start >= t.len)
+    if (start >= t.len)
         return;
     if (t.p[start] == '"' || t.p[start] == '\'') {
         end = sf_secret_args_quoted_end(t, start + 1, t.p[start], t.p[start - 1] == '\\');
         start++;
     } else if (is_header_line(name)) {
-        for (end = start; end < t.len && t.p[end] != '\n' && t.p[end] != '\r' && t.p[end] != '"';)
-            end++;
+        end = header_end(s, start);
     } else {
-        for (end = start; end < t.len && !(sf_scan_class(t.p[end]) & SF_CHAR_END);)
-            end++;
+        end = value_end(s, start);
         if (end < t.len && end > start && t.p[end - 1] == '(' && sf_scan_is_one_of(t.p[end], "'\""))
             end = sf_secret_args_quoted_end(t, end + 1, t.p[end], false); /* = PASSWORD('...') */
     }

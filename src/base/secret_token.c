@@ -79,8 +79,11 @@ void sf_secret_token_check_private_key(struct sf_secret_scan *s,
     if (at < 5 || memcmp(t.p + at - 5, "-----", 5) != 0 || !sf_scan_has_at(t, at, "BEGIN ") ||
         !sf_str_find(head, SF_STR("PRIVATE KEY"), &found))
         return;
-    if (sf_str_find(sf_str_from_at(t, at), SF_STR("-----END "), &found)) {
-        size_t tail = at + found + 9, dashes;
+    if (at >= s->pem_end)
+        s->pem_end = sf_str_find(sf_str_from_at(t, at), SF_STR("-----END "), &found) ? at + found
+                                                                                     : t.len;
+    if (s->pem_end < t.len) {
+        size_t tail = s->pem_end + 9, dashes;
         if (sf_str_find(sf_str_from_at(t, tail), SF_STR("-----"), &dashes))
             end = tail + dashes + 5;
     }
@@ -154,7 +157,7 @@ void sf_secret_token_check_token(struct sf_secret_scan *s,
         if (prefix[len - 1] != t.p[at] || prefix[len - 2] != t.p[at - 1] ||
             !sf_scan_has_before(t, at + 1, prefix))
             continue;
-        end = sf_scan_run(t, at + 1, SF_CHAR_BASE64URL);
+        end = sf_scan_token_end(s, at + 1);
         if (end - at - 1 >= kinds[i].least)
             sf_scan_add(s, SF_SHAPE_TOKEN, at + 1 - len, end);
         return;

@@ -275,6 +275,45 @@ TEST(secret_shape, leaves_everyday_text_alone)
         assert_clean(clean[i]);
 }
 
+/* With a search that begins anew at each name or prefix, one of these texts would take hours. */
+TEST(secret_shape, reads_a_long_text_once)
+{
+    static const char *const parts[] = {"a=",
+                                        "a:",
+                                        "=",
+                                        "a= ",
+                                        "cookie:",
+                                        "sk-",
+                                        "ghp_",
+                                        "a%3D",
+                                        "1=1",
+                                        "4111 ",
+                                        "-p\"",
+                                        "-----BEGIN PRIVATE KEY",
+                                        "by ",
+                                        "bearer",
+                                        "eyJ.",
+                                        "u@",
+                                        "identified by 'a ",
+                                        "password='",
+                                        "//@",
+                                        "\\\"",
+                                        "cookie=\"",
+                                        "mysql -p'",
+                                        "services/T",
+                                        "webhooks/1"};
+    enum { LEN = 1 << 20 };
+    static char text[LEN];
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        struct sf_shape_hit hits[2];
+        size_t len = strlen(parts[i]);
+        for (size_t at = 0; at < LEN; at++)
+            text[at] = parts[i][at % len];
+        (void)sf_secret_shape_find((sf_str){text, LEN}, sf_secret_shape_scan((sf_str){text, LEN}),
+                                   &names, hits, 2);
+    }
+}
+
 TEST(secret_shape, counts_what_does_not_fit)
 {
     struct sf_shape_hit hits[2];
