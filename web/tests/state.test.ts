@@ -43,6 +43,17 @@ test("the command of a view asks the same", () => {
   assert.equal(of({ view: "trace", id: "1", span: "2", focus: "f" }), "spanflame why 2 --trace 1 --focus f --server http://x");
 });
 
+test("a name that looks like a flag is no flag of the command", () => {
+  const of = (url: Record<string, string>) => commandOf({ from: "0", until: "now", ...url }, 60e3, "http://x");
+  const flag = "--server=http://evil.example";
+  assert.equal(of({ view: "findings", service: flag }), `spanflame findings --since 3600s --server http://x -- ${flag}`);
+  assert.equal(of({ view: "coverage", service: flag }), `spanflame coverage --since 3600s --server http://x -- ${flag}`);
+  assert.equal(of({ view: "spans", function: flag, service: "a" }), `spanflame spans-with --service a --since 3600s --server http://x -- ${flag}`);
+  assert.match(of({ view: "search", q: "-" }), / --server http:\/\/x -- -$/);
+  for (const url of [{ view: "trace", id: flag }, { view: "trace", id: "1", span: flag }]) assert.ok(of(url).endsWith(` -- ${flag}`), of(url));
+  assert.equal(of({ view: "findings", service: "a" }), "spanflame findings a --since 3600s --server http://x");
+});
+
 test("a name from telemetry is no key to a terminal and no mark-up of an incident", () => {
   const command = commandOf({ from: "0", until: "now", view: "spans", function: "a\u0015'; touch x\r\u001b[2J" }, 60e3, "http://x");
   assert.equal(/[\u0000-\u001f]/.test(command), false);

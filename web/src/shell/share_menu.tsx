@@ -33,34 +33,36 @@ export function commandOf(url: Params, nowMs: number, server: string): string {
   const back = since(r.fromMs, nowMs);
   const of = (name: string) => url[name] ?? "";
   const focus = of("focus") === "" ? [] : ["--focus", of("focus")];
-  const words = ((): string[] => {
-    switch (of("view")) {
-      case "trace":
-        return of("span") !== "" ? ["why", of("span"), ...(of("id") === "-" ? [] : ["--trace", of("id")]), ...focus] : ["why", of("id"), ...focus];
-      case "search":
-        return ["search", of("q") || "{ }", "--from", new Date(Math.floor(r.fromMs)).toISOString(), "--until", new Date(Math.ceil(r.untilMs)).toISOString()];
-      case "compare":
-        if (of("left") !== "") return ["compare", "--left", of("left"), "--right", of("right"), ...back];
-        if (of("split") === "all") return ["why", "--q", of("q") || "{ }", ...focus, ...back];
-        if (of("split") === "errors") return ["compare", "--errors-vs-ok", of("q") || "{ }", ...back];
-        return ["compare", "--slow-vs-fast", of("q") || "{ }", ...(of("split") === "" ? [] : ["--split", of("split")]), ...back];
-      case "pins":
-        return ["keep", "list"];
-      case "findings":
-        return of("service") === "" ? ["services", ...back] : ["findings", of("service"), ...back];
-      case "coverage":
-        return of("service") === "" ? ["services", ...back] : ["coverage", of("service"), ...back];
-      case "spans":
-        return ["spans-with", of("function"), ...(of("service") === "" ? [] : ["--service", of("service")]), ...back];
-      case "service":
-        return ["services", "--service", of("service"), ...back];
-      case "profiles":
-        return of("service") === "" ? ["services", ...back] : ["flame", `{service_name=${JSON.stringify(of("service"))}}`];
-      default:
-        return ["services", ...back];
-    }
-  })();
-  return ["spanflame", ...words, "--server", server].map(quoted).join(" ");
+  /** The command, its flags, and what it is about: behind them if it looks like a flag. */
+  const line = (command: string, flags: readonly string[], name = ""): string => {
+    const rest = [...flags, "--server", server];
+    return ["spanflame", command, ...(name === "" ? rest : name.startsWith("-") ? [...rest, "--", name] : [name, ...rest])].map(quoted).join(" ");
+  };
+  switch (of("view")) {
+    case "trace":
+      return of("span") !== "" ? line("why", [...(of("id") === "-" ? [] : ["--trace", of("id")]), ...focus], of("span")) : line("why", focus, of("id"));
+    case "search":
+      return line("search", ["--from", new Date(Math.floor(r.fromMs)).toISOString(), "--until", new Date(Math.ceil(r.untilMs)).toISOString()], of("q") || "{ }");
+    case "compare":
+      if (of("left") !== "") return line("compare", ["--left", of("left"), "--right", of("right"), ...back]);
+      if (of("split") === "all") return line("why", ["--q", of("q") || "{ }", ...focus, ...back]);
+      if (of("split") === "errors") return line("compare", ["--errors-vs-ok", of("q") || "{ }", ...back]);
+      return line("compare", ["--slow-vs-fast", of("q") || "{ }", ...(of("split") === "" ? [] : ["--split", of("split")]), ...back]);
+    case "pins":
+      return line("keep", [], "list");
+    case "findings":
+      return of("service") === "" ? line("services", back) : line("findings", back, of("service"));
+    case "coverage":
+      return of("service") === "" ? line("services", back) : line("coverage", back, of("service"));
+    case "spans":
+      return line("spans-with", [...(of("service") === "" ? [] : ["--service", of("service")]), ...back], of("function"));
+    case "service":
+      return line("services", ["--service", of("service"), ...back]);
+    case "profiles":
+      return of("service") === "" ? line("services", back) : line("flame", [], `{service_name=${JSON.stringify(of("service"))}}`);
+    default:
+      return line("services", back);
+  }
 }
 
 /** Where the server draws the same graph; "": the view has none. */
