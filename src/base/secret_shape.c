@@ -310,7 +310,7 @@ static sf_str pair_name(sf_str t, size_t end)
     return name;
 }
 
-static size_t value_end(struct sf_secret_scan *s, size_t start)
+static size_t pair_value_end(struct sf_secret_scan *s, size_t start)
 {
     size_t end = start;
     if (start >= s->value_end) {
@@ -321,7 +321,7 @@ static size_t value_end(struct sf_secret_scan *s, size_t start)
     return s->value_end;
 }
 
-static size_t header_end(struct sf_secret_scan *s, size_t start)
+static size_t pair_line_end(struct sf_secret_scan *s, size_t start)
 {
     size_t end = start;
     if (start >= s->line_end) {
@@ -375,9 +375,9 @@ static void check_pair(struct sf_secret_scan *s, size_t at) /* at = or : */
         end = sf_secret_args_quoted_end(t, start + 1, t.p[start], t.p[start - 1] == '\\');
         start++;
     } else if (is_header_line(name)) {
-        end = header_end(s, start);
+        end = pair_line_end(s, start);
     } else {
-        end = value_end(s, start);
+        end = pair_value_end(s, start);
         if (end < t.len && end > start && t.p[end - 1] == '(' && sf_scan_is_one_of(t.p[end], "'\""))
             end = sf_secret_args_quoted_end(t, end + 1, t.p[end], false); /* = PASSWORD('...') */
     }
