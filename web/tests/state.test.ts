@@ -14,6 +14,8 @@ import { joined, piecesOf } from "../src/api/metrics";
 import { deployLink, deploysOf, hasSides, twoLink, type Deploy } from "../src/overview/use_deploys";
 import { stretchOf } from "../src/trace/span_profile";
 import { matchersOf, textOf, withMatcher } from "../src/format/labels";
+import { answerOf } from "../src/why/set_why";
+import type { Explain } from "../src/api/types";
 import { commandOf, pictureOf } from "../src/shell/share_menu";
 import { isAddress } from "../src/state/links";
 import { span } from "./make";
@@ -54,11 +56,19 @@ test("a name that looks like a flag is no flag of the command", () => {
   assert.equal(of({ view: "findings", service: "a" }), "spanflame findings a --since 3600s --server http://x");
 });
 
+test("the copied answer for a set of spans has no mark-up of a name", () => {
+  const e = { sentence: "slow because of ![x](http://evil/p.png) www.evil.example @all", evidence: { command: "spanflame why --focus 'a`\u200e\n```\n![x](http://evil)'" } } as unknown as Explain;
+  const text = answerOf(e);
+  assert.match(text, /^slow because of \\!\\\[x\\\]\(http:\u200b\/\/evil\/p\.png\) www\.\u200bevil\.example @\u200ball\n\n```sh\n/);
+  assert.equal(text.split("\n").length, 5);
+  assert.ok(text.endsWith("\n```"));
+});
+
 test("a name from telemetry is no key to a terminal and no mark-up of an incident", () => {
   const command = commandOf({ from: "0", until: "now", view: "spans", function: "a\u0015'; touch x\r\u001b[2J" }, 60e3, "http://x");
   assert.equal(/[\u0000-\u001f]/.test(command), false);
   assert.match(command, /^spanflame spans-with 'a.'\\''; touch x/);
-  assert.equal(markdownText("![x](http://evil) <img> `a` a|b *c* @all me@x &lt; # \u202e"), "\\!\\[x\\](http://evil) \\<img\\> \\`a\\` a\\|b \\*c\\* @\u200ball me@x \\&lt; \\# ⟨202e⟩");
+  assert.equal(markdownText("![x](http://evil) <img> `a` a|b *c* @all me@x &lt; # \u202e"), "\\!\\[x\\](http:\u200b//evil) \\<img\\> \\`a\\` a\\|b \\*c\\* @\u200ball me@x \\&lt; \\# ⟨202e⟩");
   assert.equal(visible("a\u{e0041}b\u00adc"), "a⟨e0041⟩b⟨00ad⟩c");
   for (const address of ["javascript:alert(1)", "data:text/html,x", "//evil", " https://x", "https://", "JAVASCRIPT:1"]) assert.equal(isAddress(address), false, address);
   assert.equal(isAddress("https://ci/7"), true);

@@ -22,11 +22,18 @@ export function said(text: string): string {
   );
 }
 
-/** For Markdown: no mark-up, no link, no picture, no mention of anybody. */
+/** For Markdown: no mark-up, no link (also not of an address that stands there by itself), no picture, no mention of anybody. */
 export function markdownText(text: string): string {
   return visible(text)
     .replace(/[\\`*_[\]<>|~!#&]/g, "\\$&")
+    .replace(/:\/\//g, ":\u200b//")
+    .replace(/\bwww\./gi, "$&\u200b")
     .replace(/(^|\W)@(?=\w)/g, "$1@\u200b");
+}
+
+/** A command as a block of Markdown, which only a line of its own could end. */
+export function markdownCommand(command: string): string {
+  return `\`\`\`sh\n${visible(command)}\n\`\`\``;
 }
 
 /** A name for a narrow place: the middle is what can be spared. */

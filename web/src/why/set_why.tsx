@@ -1,7 +1,7 @@
 // Why a set of spans is slow, or a version slower than the one before: the sentence, and the spans that show it best.
 
 import type { Explain } from "../api/types";
-import { said, visible } from "../format/safe_text";
+import { markdownCommand, markdownText, said, visible } from "../format/safe_text";
 import { countOf, duration } from "../format/units";
 import { CopyButton } from "../parts/copy_button";
 import { ViewLink } from "../parts/link";
@@ -15,6 +15,11 @@ interface Shown {
 }
 
 const BEST = 3;
+
+/** What is copied, for an issue or a chat. */
+export function answerOf(e: Explain): string {
+  return `${markdownText(e.sentence)}\n\n${markdownCommand(e.evidence.command)}`;
+}
 
 export function SetWhy(props: { asked: Asked<Explain> }) {
   const { asked } = props;
@@ -50,7 +55,7 @@ export function SetWhy(props: { asked: Asked<Explain> }) {
             {duration(s.duration_ns)}
           </ViewLink>
         ))}
-        <CopyButton text={`${e.sentence}\n\n\`${e.evidence.command}\``} label="Copy the answer" />
+        <CopyButton text={answerOf(e)} label="Copy the answer" />
       </div>
       {e.note !== "" && <p class="note">{said(e.note)}</p>}
       {e.sentence !== "" && e.reason !== "" && <p class="note">{said(e.reason)}</p>}

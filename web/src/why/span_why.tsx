@@ -7,7 +7,7 @@ import { useAsk } from "../api/use_ask";
 import type { Base } from "../flame/base";
 import { composed, type PartStacks } from "../flame/compose";
 import { FlameGraph } from "../flame/flame_graph";
-import { markdownText, said, visible } from "../format/safe_text";
+import { markdownCommand, markdownText, said, visible } from "../format/safe_text";
 import { countOf, duration } from "../format/units";
 import { CopyButton } from "../parts/copy_button";
 import { BreakdownHelp } from "../parts/help";
@@ -51,7 +51,7 @@ async function stacksOf(traceId: string, span: Span, parts: readonly ExplainPart
 
 function markdown(e: Explain, title: string): string {
   const rows = inOrder(e.parts).map((p) => `| ${markdownText(p.words)} | ${time(p)} | ${share(p, e.duration_ns)} |`);
-  return [`**${markdownText(title)}**`, "", markdownText(e.sentence), "", "| part | time | share |", "|---|---|---|", ...rows, "", `${location.origin}${fixedAddress(params(), Date.now())}`, "```sh", visible(e.evidence.command), "```"].join("\n");
+  return [`**${markdownText(title)}**`, "", markdownText(e.sentence), "", "| part | time | share |", "|---|---|---|", ...rows, "", `${location.origin}${fixedAddress(params(), Date.now())}`, markdownCommand(e.evidence.command)].join("\n");
 }
 
 /** How sure it is that the samples behind an answer are of this span; "": there are none. */
