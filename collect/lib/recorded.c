@@ -84,6 +84,7 @@ void sf_recorded_at_exit(void)
         return;
     atomic_store(&is_ending, true);
     atomic_store(&recorded_pid, 0);
+    sf_guest_thread_unwatch();
     sf_profile_upload_will_end();
     if (recorded_file[0] && sf_profile_files_stop(said_file[0] ? SF_FOR_BOTH : SF_FOR_FILE,
                                                   recorded_kinds, recorded_file, &why))
@@ -92,6 +93,7 @@ void sf_recorded_at_exit(void)
         sf_stop();
         recorded_tell_sent();
     }
+    sf_guest_thread_watch();
     atomic_store(&is_ended, true);
 }
 

@@ -19,6 +19,24 @@ enum {
 
 __thread bool sf_guest_is_at_work;
 
+/* Of a program that is built with the thread sanitizer. It sees the calls of memcpy() and the like
+ * that this library makes, and not the atomics between them, because the library is not built with
+ * it: all such pairs look like races. */
+extern void AnnotateIgnoreReadsBegin(const char *file, int line) __attribute__((weak));
+extern void AnnotateIgnoreReadsEnd(const char *file, int line) __attribute__((weak));
+
+void sf_guest_thread_unwatch(void)
+{
+    if (AnnotateIgnoreReadsBegin && AnnotateIgnoreReadsEnd)
+        AnnotateIgnoreReadsBegin(__FILE__, __LINE__); /* and writes */
+}
+
+void sf_guest_thread_watch(void)
+{
+    if (AnnotateIgnoreReadsBegin && AnnotateIgnoreReadsEnd)
+        AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+}
+
 enum { MAX_GUESTS = 8 };
 static struct {
     atomic_uint tid; /* 0: none */
@@ -91,7 +109,9 @@ void *sf_guest_thread_begin(void *guest)
     sf_guest_is_at_work = true;
     sf_heap_free(guest);
     prctl(PR_SET_NAME, g.name, 0, 0, 0);
+    sf_guest_thread_unwatch();
     g.run(g.arg);
+    sf_guest_thread_watch();
     if (g.is_profiling)
         atomic_fetch_add(&ended_ns, guest_thread_cpu_ns_of(CLOCK_THREAD_CPUTIME_ID));
     sign_out();

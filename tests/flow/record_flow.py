@@ -10,7 +10,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["SOURCE_ROOT"], "tests", "flow"))
-from recording import HOME, OUT, SOURCE, SPANFLAME, SPIN, bare, compiled, recorded, same, tap  # noqa: E402
+from recording import ALL, HOME, OUT, SOURCE, SPANFLAME, SPIN, bare, compiled, profile_of, recorded, same, tap  # noqa: E402
 from server import fields  # noqa: E402
 
 
@@ -285,6 +285,39 @@ def test_a_program_with_the_address_sanitizer_runs_as_without():
             assert b"planted_spin" in f.read(), compiler
         done = recorded([faulty], "--cpu")
         assert done.returncode == bare([faulty]).returncode and "heap-use-after-free" in done.stderr, (compiler, done)
+
+
+def test_a_program_with_the_thread_sanitizer_runs_as_without():
+    """The library's own threads are no races of the program, and the program's are found as without."""
+    code = SPIN + """
+static int shared;
+static void *run(void *arg) { for (int i = 0; i < 1000; i++) free(malloc(200000)); if (arg) shared++; return NULL; }
+int main(int n, char **v)
+{
+    pthread_t t;
+    (void)v;
+    pthread_create(&t, NULL, run, n > 1 ? &shared : NULL);
+    planted_spin(0.3);
+    if (n > 1) shared++;
+    pthread_join(t, NULL);
+    puts("fine");
+    return 5;
+}"""
+    for compiler in ("gcc", "clang"):
+        if not shutil.which(compiler):
+            continue
+        try:
+            program = compiled(f"tsan_{compiler}", code, "-fsanitize=thread", compiler=compiler)
+        except subprocess.CalledProcessError:
+            continue
+        if bare([program]).returncode != 5:
+            continue  # the sanitizer does not run on this kernel
+        for flags in (("--cpu",), ALL):
+            done = recorded([program], *flags)
+            assert (done.returncode, done.stdout) == (5, "fine\n") and "ThreadSanitizer" not in done.stderr, (compiler, flags, done)
+            assert b"planted_spin" in profile_of("cpu"), compiler
+        done = recorded([program, "race"], "--cpu")
+        assert done.returncode == bare([program, "race"]).returncode == 66 and done.stderr.count("WARNING: ThreadSanitizer") == 1, (compiler, done)
 
 
 def test_a_program_linked_with_musl_runs_as_without():
