@@ -15,6 +15,8 @@ struct sf_secret_scan {
      * searched from its start, so these are the ends for all that begins before them, too. Without
      * them a text of many names and one value would be read once for each name. */
     size_t value_end, line_end, token_end, pem_end;
+    size_t user_at, user_start,
+        user_colon; /* the last @, what is before it, and the colon in that */
 };
 
 static inline void sf_scan_add(struct sf_secret_scan *s, enum sf_shape shape, size_t at, size_t end)

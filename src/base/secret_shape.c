@@ -243,16 +243,29 @@ static void check_sql(struct sf_secret_scan *s, size_t at)
 
 /* ---- passwords in URLs ---- */
 
+enum { USER_MAX = 512 }; /* user and password */
+
 static void check_url_password(struct sf_secret_scan *s, size_t at) /* at the @ */
 {
     sf_str t = s->text;
     size_t start = at, colon = 0;
 
-    while (start > 0 && at - start < 512 && !sf_scan_is_one_of(t.p[start - 1], "/?# \t\r\n\"'<>")) {
+    while (start > 0 && at - start <= USER_MAX &&
+           !sf_scan_is_one_of(t.p[start - 1], "/?# \t\r\n\"'<>")) {
         start--;
         if (t.p[start] == ':')
             colon = start; /* the first colon separates user and password */
+        if (start == s->user_at) {
+            start = s->user_start;
+            colon = s->user_colon ? s->user_colon : colon;
+            break;
+        }
     }
+    s->user_at = at;
+    s->user_start = start;
+    s->user_colon = colon;
+    if (at - start > USER_MAX)
+        return;
     if (start < 2 || t.p[start - 1] != '/' || t.p[start - 2] != '/' || start == at)
         return;
     if (colon)

@@ -92,6 +92,9 @@ TEST(secret_shape, finds_passwords_in_urls)
     assert_hit("https://abcdefghijklmnopqrstuvwx@host/", SF_SHAPE_URL_PASSWORD,
                "abcdefghijklmnopqrstuvwx");
     assert_clean("https://host:8080/path?mail=a@b.example");
+    assert_hit("x://u:p@ss@host", SF_SHAPE_URL_PASSWORD, "p@ss");
+    assert_hit("a@b x://u:p@h y://v:q@ss@h", SF_SHAPE_URL_PASSWORD, "q@ss");
+    assert_hit("x://u@me:p@ss@host", SF_SHAPE_URL_PASSWORD, "p@ss");
     assert_clean("mailto:someone@example.com");
     assert_clean("https://alice@host/");
 }
