@@ -43,8 +43,10 @@ static sf_str unquote(sf_str v)
     return is_quoted ? sf_str_part(v, 1, v.len - 2) : v;
 }
 
+/* An entry that does not fit is left out whole: readers go from one terminator to the next. */
 static void config_file_keep(struct parse *p, size_t len, sf_str val)
 {
+    size_t before = p->f->vars.len;
     val = unquote(val);
     val.len = val.len ? strnlen(val.p, val.len) : 0;
     sf_buf_add(&p->f->vars, p->name, len);
@@ -53,6 +55,8 @@ static void config_file_keep(struct parse *p, size_t len, sf_str val)
     sf_buf_add_u8(&p->f->vars, 0);
     sf_buf_print(&p->f->vars, "%u", p->line);
     sf_buf_add_u8(&p->f->vars, 0);
+    if (!sf_buf_ok(&p->f->vars))
+        p->f->vars.len = before;
 }
 
 /* The line without a comment: '#' at the beginning or after a blank, outside quotes. */
@@ -172,7 +176,10 @@ enum sf_err sf_config_file_parse(struct sf_config_file *f, sf_str text, struct s
             return err;
     }
     return sf_buf_ok(&f->vars) ? SF_OK
-                               : sf_fail(why, SF_ERR_NOMEM, "configuration: no memory for it");
+                               : sf_fail(why, SF_ERR_LIMIT,
+                                         "configuration: its settings take more than %d bytes, or "
+                                         "there is no memory for them",
+                                         VARS_MAX);
 }
 
 enum sf_err sf_config_file_read(struct sf_config_file *f, const char *path, struct sf_why *why)

@@ -55,6 +55,32 @@ TEST(config_file, names_the_line_it_does_not_understand)
 }
 
 /* Whatever bytes: no crash, and what was kept can be read back. */
+TEST(config_file, keeps_whole_entries_of_a_block_that_is_too_large)
+{
+    for (size_t extra = 0; extra < 40; extra++) {
+        struct sf_config_file f = {0};
+        struct sf_buf text = {0};
+        struct sf_why why = {0};
+        sf_buf_add_str(&text, SF_STR("profiling:\n  cpu: {sample_rate: 250}\n  x: "));
+        for (size_t i = 0; i < extra; i++)
+            sf_buf_add_u8(&text, 'y');
+        sf_buf_add_u8(&text, '\n');
+        while (text.len < 100000)
+            sf_buf_add_str(&text, SF_STR("  name: value\n"));
+        assert_err(sf_config_file_parse(&f, sf_buf_str(&text), &why), SF_ERR_LIMIT);
+        assert_string_equal(get(&f, "SPANFLAME_PROFILING_CPU_SAMPLE_RATE"), "250");
+        assert_string_equal(get(&f, "SPANFLAME_PROFILING_NAME"), "value");
+        assert_string_equal(get(&f, "SPANFLAME_NOT_THERE"), "(unsaid)");
+        assert_int_equal(f.vars.p[f.vars.len - 1], 0);
+        for (size_t at = 0, n = 0; at < f.vars.len; n++) { /* three texts an entry */
+            at += strlen((const char *)f.vars.p + at) + 1;
+            assert_true(at < f.vars.len || n % 3 == 2);
+        }
+        sf_config_file_done(&f);
+        sf_buf_done(&text);
+    }
+}
+
 TEST(config_file, survives_any_bytes)
 {
     char text[sizeof(block)];
