@@ -108,8 +108,9 @@
 #define SF_LIMIT_SHIP_ROWS \
     200000 /* rows of one batch for ClickHouse; a batch ends with the request that exceeds it */
 #define SF_LIMIT_SHIP_BATCH_LEN \
-    (16u                        \
-     << 20) /* bytes of one batch for ClickHouse; a batch ends with the request that exceeds it */
+    (128u << 20) /* bytes of one batch for ClickHouse before they are compressed; likewise */
+#define SF_LIMIT_SHIP_HELD_LEN \
+    (24u << 20) /* bytes of one batch that the node holds, most of them compressed; likewise */
 #define SF_LIMIT_SHIP_TABLE_LEN \
     (256u << 20) /* bytes of one table in such a batch; a record with more is set aside */
 #define SF_LIMIT_SHIP_KNOWN 262144 /* dictionary entries that a node remembers as already sent */

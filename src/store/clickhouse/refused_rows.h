@@ -1,5 +1,5 @@
 /* refused_rows.h - the folder ship.refused: rows that ClickHouse refuses because of their content,
- * as they were sent (RowBinary, zstd). Bounded by SF_LIMIT_SHIP_SET_ASIDE_LEN. */
+ * as they were sent (Native or RowBinary, zstd). Bounded by SF_LIMIT_SHIP_SET_ASIDE_LEN. */
 #pragma once
 #include "base/err.h"
 #include "base/str.h"

@@ -324,7 +324,8 @@ static void put_insert(struct attempt *a)
 {
     sf_buf_reset(&a->sql);
     sf_buf_print(&a->sql, "INSERT INTO %s.details (%s, attempt) SELECT %s, %" PRIu64,
-                 a->r->database, sf_schema_detail_columns(), sf_schema_detail_columns(), a->number);
+                 a->r->database, sf_schema_table_columns(SF_SHIP_DETAILS),
+                 sf_schema_table_columns(SF_SHIP_DETAILS), a->number);
 }
 
 static enum sf_err copy_named(struct attempt *a, struct sf_why *why)
@@ -381,7 +382,7 @@ static void put_near(struct attempt *a, const char *by, const char *name)
 
 static enum sf_err copy_nameless(struct attempt *a, struct sf_why *why)
 {
-    const char *columns = sf_schema_detail_columns();
+    const char *columns = sf_schema_table_columns(SF_SHIP_DETAILS);
     struct sf_buf names = {0}, hashes = {0};
     enum sf_err err = a->v->head.is_whole ? SF_OK : put_services(a, &names, &hashes, why);
     if (!err && names.len) {

@@ -6,32 +6,51 @@
 #include "base/list.h"
 #include "base/time_unit.h"
 
+enum {
+    KEPT_LEN = 1 << 20,
+    /* Rows of this length are compressed while more are added: of one shard, and at least. */
+    PACK_LEN = 4 << 20,
+    LEAST_PACK_LEN = 1 << 19
+};
+
 enum sf_err sf_remote_outbox_init(struct sf_remote_outbox *o, uint32_t n_shards, struct sf_why *why)
 {
     *o = (struct sf_remote_outbox){.n_shards = n_shards};
     o->parts = sf_heap_new_n((size_t)n_shards * SF_SHIP_TABLES, sizeof(*o->parts));
-    return o->parts ? SF_OK : sf_no_memory(why, "rows for ClickHouse");
+    return o->parts ? sf_ship_frame_init(&o->frame, why) : sf_no_memory(why, "rows for ClickHouse");
 }
 
 void sf_remote_outbox_done(struct sf_remote_outbox *o)
 {
-    for (size_t i = 0; o->parts && i < (size_t)o->n_shards * SF_SHIP_TABLES; i++)
+    for (size_t i = 0; o->parts && i < (size_t)o->n_shards * SF_SHIP_TABLES; i++) {
         sf_buf_done(&o->parts[i].rows);
+        sf_buf_done(&o->parts[i].body);
+    }
     sf_heap_free(o->parts);
+    sf_ship_frame_done(&o->frame);
     sf_table_done(&o->known_at);
     sf_heap_free(o->known);
     *o = (struct sf_remote_outbox){0};
 }
 
+static void remote_outbox_empty(struct sf_buf *b)
+{
+    if (b->cap > KEPT_LEN) /* release memory that only a peak needed */
+        sf_buf_done(b);
+    sf_buf_reset(b);
+}
+
 void sf_remote_outbox_begin(struct sf_remote_outbox *o, uint64_t batch)
 {
     for (size_t i = 0; i < (size_t)o->n_shards * SF_SHIP_TABLES; i++) {
-        if (o->parts[i].rows.cap > 1u << 20) /* release memory that only a peak needed */
-            sf_buf_done(&o->parts[i].rows);
-        sf_buf_reset(&o->parts[i].rows);
-        o->parts[i].rows.max = SF_LIMIT_SHIP_TABLE_LEN;
-        o->parts[i].n = 0;
+        struct sf_outbox_part *p = &o->parts[i];
+        remote_outbox_empty(&p->rows);
+        remote_outbox_empty(&p->body);
+        p->rows.max = SF_LIMIT_SHIP_TABLE_LEN;
+        p->len = 0;
+        p->n = 0;
     }
+    remote_outbox_empty(&o->frame.block);
     o->batch = batch;
     o->from_day = UINT16_MAX;
     o->to_day = 0;
@@ -58,12 +77,50 @@ enum sf_err sf_remote_outbox_check(const struct sf_remote_outbox *o, struct sf_w
     return SF_OK;
 }
 
-size_t sf_remote_outbox_len(const struct sf_remote_outbox *o)
+bool sf_remote_outbox_is_full(const struct sf_remote_outbox *o)
 {
-    size_t len = 0;
-    for (size_t i = 0; i < (size_t)o->n_shards * SF_SHIP_TABLES; i++)
-        len += o->parts[i].rows.len;
-    return len;
+    size_t rows = 0, held = 0;
+    for (size_t i = 0; i < (size_t)o->n_shards * SF_SHIP_TABLES; i++) {
+        const struct sf_outbox_part *p = &o->parts[i];
+        rows += p->len + p->rows.len;
+        held += p->body.len + p->rows.len;
+    }
+    return o->n_rows >= SF_LIMIT_SHIP_ROWS || rows >= SF_LIMIT_SHIP_BATCH_LEN ||
+           held >= SF_LIMIT_SHIP_HELD_LEN;
+}
+
+/* ---- parts ---- */
+
+static size_t remote_outbox_pack_len(const struct sf_remote_outbox *o)
+{
+    size_t len = PACK_LEN / o->n_shards;
+    return len < LEAST_PACK_LEN ? LEAST_PACK_LEN : len;
+}
+
+/* Moves the rows of a part into its body. */
+static enum sf_err remote_outbox_pack(struct sf_remote_outbox *o, struct sf_outbox_part *p,
+                                      struct sf_why *why)
+{
+    enum sf_ship_table table = (enum sf_ship_table)((size_t)(p - o->parts) % SF_SHIP_TABLES);
+    enum sf_err err = p->rows.len ? sf_ship_frame_add(&o->frame, table, sf_buf_bytes(&p->rows),
+                                                      &p->body, why)
+                                  : SF_OK;
+    if (err)
+        return err;
+    p->len += p->rows.len;
+    p->rows.len = 0;
+    p->rows.max = p->len < SF_LIMIT_SHIP_TABLE_LEN ? SF_LIMIT_SHIP_TABLE_LEN - p->len : 1;
+    return SF_OK;
+}
+
+enum sf_err sf_remote_outbox_body(struct sf_remote_outbox *o, uint32_t shard,
+                                  enum sf_ship_table table, sf_bytes *out, struct sf_why *why)
+{
+    struct sf_outbox_part *p = sf_remote_outbox_part(o, shard, table);
+    enum sf_err err = remote_outbox_pack(o, p, why);
+    if (!err)
+        *out = sf_buf_bytes(&p->body);
+    return err;
 }
 
 struct sf_outbox_part *sf_remote_outbox_part(struct sf_remote_outbox *o, uint32_t shard,
@@ -76,6 +133,8 @@ struct sf_buf *sf_remote_outbox_row(struct sf_remote_outbox *o, uint32_t shard,
                                     enum sf_ship_table table, uint16_t day)
 {
     struct sf_outbox_part *p = sf_remote_outbox_part(o, shard, table);
+    if (p->rows.len >= remote_outbox_pack_len(o) && !p->rows.err && remote_outbox_pack(o, p, NULL))
+        o->is_short = true;
     p->n++;
     o->n_rows++;
     o->from_day = day < o->from_day ? day : o->from_day;

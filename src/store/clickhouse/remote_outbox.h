@@ -1,4 +1,4 @@
-/* remote_outbox.h - the rows of one batch, by table and shard, encoded for sending.
+/* remote_outbox.h - the rows of one batch, by table and shard, encoded and compressed for sending.
  *
  * A batch is a range of records of the log. Its number consists of the node's number and that of
  * its first record (remote_source.h): the same range after a restart is the same batch. For use by
@@ -9,13 +9,16 @@
 #include "base/table.h"
 #include "model/batch.h"
 #include "store/clickhouse/schema.h"
+#include "store/clickhouse/ship_frame.h"
 #include "store/local/tombstones.h"
 
 struct sf_history_profiles; /* store/local/history.h */
 
 struct sf_outbox_part {
-    struct sf_buf rows; /* RowBinary */
-    uint64_t n;
+    struct sf_buf rows; /* RowBinary; the last ones, which are not in `body` yet */
+    struct sf_buf body; /* the earlier ones, as they are sent */
+    size_t len;         /* of those in `body`, as RowBinary */
+    uint64_t n;         /* all */
 };
 
 struct sf_remote_outbox {
@@ -24,6 +27,7 @@ struct sf_remote_outbox {
     uint16_t from_day, to_day;    /* of counted rows */
     uint64_t n_rows;              /* of all tables */
     struct sf_outbox_part *parts; /* n_shards times SF_SHIP_TABLES */
+    struct sf_ship_frame frame;
     /* Dictionary entries that this node has sent, by hash of table, shard, tenant, day and id.
      * Sending one again does no harm. */
     struct sf_table known_at;
@@ -46,9 +50,13 @@ void sf_remote_outbox_forget(
 enum sf_err sf_remote_outbox_check(const struct sf_remote_outbox *o,
                                    struct sf_why *why); /* NOMEM, LIMIT */
 
-size_t sf_remote_outbox_len(const struct sf_remote_outbox *o); /* bytes of all rows */
+/* Are there enough rows for a batch? */
+bool sf_remote_outbox_is_full(const struct sf_remote_outbox *o);
 struct sf_outbox_part *sf_remote_outbox_part(struct sf_remote_outbox *o, uint32_t shard,
                                              enum sf_ship_table table);
+/* The body of the insert of a part, valid until the part changes. */
+enum sf_err sf_remote_outbox_body(struct sf_remote_outbox *o, uint32_t shard,
+                                  enum sf_ship_table table, sf_bytes *out, struct sf_why *why);
 /* The buffer for one more row. For rows that are counted, `day` is noted. */
 struct sf_buf *sf_remote_outbox_row(struct sf_remote_outbox *o, uint32_t shard,
                                     enum sf_ship_table table, uint16_t day);

@@ -19,6 +19,7 @@
 
 struct table {
     const char *name, *columns, *body; /* `body`: from the column types to the end */
+    const char *types;                 /* of `columns`, for native_block.h; NULL: RowBinary */
 };
 
 /* Times are the sender's, in nanoseconds; `day` and `bucket` (of 300 s) are derived from a time
@@ -65,7 +66,8 @@ static const struct table tables[SF_SHIP_TABLES] = {
          "end_ns UInt64, services Array(LowCardinality(String)), "
          "root_service LowCardinality(String), root_name LowCardinality(String), spans UInt32, "
          "errors UInt32, batch UInt64 CODEC(ZSTD(1))) "
-         "ENGINE = MergeTree PARTITION BY day ORDER BY (tenant, trace_id)" COUNTED LOOKED_UP},
+         "ENGINE = MergeTree PARTITION BY day ORDER BY (tenant, trace_id)" COUNTED LOOKED_UP,
+         "sDF88*sss44844"},
     [SF_SHIP_SPANS] =
         {"spans",
          "tenant, day, bucket, service, name, start_ns, duration_ns, trace_id, span_id, parent_id, "
@@ -89,7 +91,8 @@ static const struct table tables[SF_SHIP_TABLES] = {
          "INDEX by_service service TYPE set(64) GRANULARITY 1, "
          "INDEX by_value arrayConcat(sv, xk) TYPE bloom_filter(0.03) GRANULARITY 2) "
          "ENGINE = MergeTree PARTITION BY day ORDER BY (tenant, bucket, trace_id, "
-         "start_ns)" COUNTED},
+         "start_ns)" COUNTED,
+         "sD4ss8iF8811S88*s*S*s*i*s*d*s*Ss4S*8*sS8"},
     [SF_SHIP_PROFILES] =
         {"profiles",
          "tenant, day, service, type, series, process, process_key, start_ns, duration_ns, period, "
@@ -102,7 +105,8 @@ static const struct table tables[SF_SHIP_TABLES] = {
          "profile_id FixedString(16) CODEC(ZSTD(1)), total Int64 CODEC(ZSTD(1)), "
          "samples UInt64 CODEC(ZSTD(1)), is_guess UInt8, is_request UInt8, is_diff UInt8, "
          "batch UInt64 CODEC(ZSTD(1))) "
-         "ENGINE = MergeTree PARTITION BY day ORDER BY (tenant, service, type, start_ns)" COUNTED},
+         "ENGINE = MergeTree PARTITION BY day ORDER BY (tenant, service, type, start_ns)" COUNTED,
+         "sDss88siiiFi81118"},
     [SF_SHIP_AGGREGATES] =
         {"aggregates",
          "tenant, day, service, type, start_ns, series, process, stack, value, samples, "
@@ -115,7 +119,8 @@ static const struct table tables[SF_SHIP_TABLES] = {
          "value Int64 CODEC(T64, ZSTD(1)), samples UInt64 CODEC(T64, ZSTD(1)), is_request UInt8, "
          "batch UInt64 CODEC(ZSTD(1))) "
          "ENGINE = MergeTree PARTITION BY day ORDER BY (tenant, service, type, start_ns, series, "
-         "stack)" COUNTED},
+         "stack)" COUNTED,
+         "sDssi888i818"},
     [SF_SHIP_DETAILS] =
         {"details",
          "tenant, day, bucket, span_id, process, thread, start_ns, length_ns, service, type, "
@@ -133,7 +138,8 @@ static const struct table tables[SF_SHIP_TABLES] = {
          "is_lent UInt8, is_kernel_thread UInt8, batch UInt64 CODEC(ZSTD(1)), "
          "INDEX by_trace trace_id TYPE bloom_filter(0.01) GRANULARITY 1) "
          "ENGINE = MergeTree PARTITION BY day ORDER BY (tenant, bucket, span_id, process, thread, "
-         "start_ns)" COUNTED LOOKED_UP},
+         "start_ns)" COUNTED LOOKED_UP,
+         "sD4888iiss8F8i418s111s118"},
     [SF_SHIP_BATCHES] =
         {"batches",
          "node, batch, shard, shards, first_record, last_record, day, from_day, to_day, "
@@ -152,19 +158,24 @@ const char *sf_schema_table_name(enum sf_ship_table table)
 
 void sf_schema_table_insert(enum sf_ship_table table, const char *database, struct sf_buf *out)
 {
-    sf_buf_print(out, "INSERT INTO %s.%s (%s) FORMAT RowBinary", database, tables[table].name,
-                 tables[table].columns);
+    sf_buf_print(out, "INSERT INTO %s.%s (%s) FORMAT %s", database, tables[table].name,
+                 tables[table].columns, tables[table].types ? "Native" : "RowBinary");
 }
 
 void sf_schema_undecided_insert(const char *database, struct sf_buf *out)
 {
-    sf_buf_print(out, "INSERT INTO %s." SF_SCHEMA_UNDECIDED " (%s) FORMAT RowBinary", database,
+    sf_buf_print(out, "INSERT INTO %s." SF_SCHEMA_UNDECIDED " (%s) FORMAT Native", database,
                  tables[SF_SHIP_DETAILS].columns);
 }
 
-const char *sf_schema_detail_columns(void)
+const char *sf_schema_table_columns(enum sf_ship_table table)
 {
-    return tables[SF_SHIP_DETAILS].columns;
+    return tables[table].columns;
+}
+
+const char *sf_schema_table_types(enum sf_ship_table table)
+{
+    return tables[table].types;
 }
 
 /* ---- versions ---- */

@@ -29,12 +29,15 @@ enum sf_ship_table { /* in sending order: entries before the rows that refer to 
 enum { SF_SHIP_N_COUNTED = SF_SHIP_BATCHES - SF_SHIP_TRACES };
 
 const char *sf_schema_table_name(enum sf_ship_table table);
-/* "INSERT INTO database.spans (tenant, ...) FORMAT RowBinary" */
+/* "INSERT INTO database.spans (tenant, ...) FORMAT Native"; RowBinary for a table without types. */
 void sf_schema_table_insert(enum sf_ship_table table, const char *database, struct sf_buf *out);
 /* Samples whose hour is to be judged are sent to `undecided` instead, in the same columns. */
 #define SF_SCHEMA_UNDECIDED "undecided"
 void sf_schema_undecided_insert(const char *database, struct sf_buf *out);
-const char *sf_schema_detail_columns(void); /* of both tables, separated by commas */
+const char *sf_schema_table_columns(enum sf_ship_table table); /* separated by commas */
+/* Their types, one letter for each (wire/native_block.h); NULL: of a small table, whose rows are
+ * sent as they are. */
+const char *sf_schema_table_types(enum sf_ship_table table);
 
 /* The version that the shard has; 0: none. */
 enum sf_err sf_schema_version(struct sf_shard *s, const char *database, uint32_t *out,

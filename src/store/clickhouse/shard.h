@@ -1,8 +1,8 @@
 /* shard.h - client of one ClickHouse server, over HTTP.
  *
- * Statements are sent in the body, rows of an insert as RowBinary compressed with zstd. User and
- * password are sent in headers and appear in no message. A shard is used by one thread at a time;
- * the connection stays open between requests.
+ * Statements are sent in the body, rows of an insert in a format of ClickHouse, compressed with
+ * zstd. User and password are sent in headers and appear in no message. A shard is used by one
+ * thread at a time; the connection stays open between requests.
  *
  * Settings such as skip_unavailable_shards are never used: a shard that does not answer is a fault
  * that the caller reports. */

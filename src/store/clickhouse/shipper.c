@@ -29,7 +29,6 @@
 #include "store/clickhouse/stored_rows.h"
 #include "store/local/local.h"
 #include "wal/wal.h"
-#include "wire/deflate.h"
 
 #define CONNECT_NS     (5 * SF_NS_PER_S)
 #define LAST_TRY_NS    (5 * SF_NS_PER_S) /* for the remaining data when the server stops */
@@ -59,8 +58,7 @@ struct sf_shipper {
     struct sf_remote_outbox outbox;
     struct sf_remote_erase erasures, of_moved;
     struct sf_pin_book pins;
-    struct sf_deflate *deflate;
-    struct sf_buf frame, sql;
+    struct sf_buf sql;
     struct target *targets;
     struct sf_ship_state state; /* as on disk, or newer */
     bool is_state_old;          /* the file is older than `state` */
@@ -177,8 +175,7 @@ static bool shipper_is_full(const struct sf_shipper *s)
     if (sf_ship_source_is_end(&s->source, s->last_lsn) ||
         sf_remote_erase_is_end(&s->erasures, s->last_lsn))
         return true;
-    return s->is_single || s->outbox.n_rows >= SF_LIMIT_SHIP_ROWS ||
-           sf_remote_outbox_len(&s->outbox) >= SF_LIMIT_SHIP_BATCH_LEN;
+    return s->is_single || sf_remote_outbox_is_full(&s->outbox);
 }
 
 static void note_lost(struct sf_shipper *s, uint64_t n_lost)
@@ -302,14 +299,15 @@ static enum sf_err read_batch(struct sf_shipper *s, struct sf_why *why)
 /* ---- sending ---- */
 
 static enum sf_err shipper_set_aside(struct sf_shipper *s, uint32_t shard, enum sf_ship_table table,
-                                     const struct sf_why *refused, struct sf_why *why)
+                                     sf_bytes body, const struct sf_why *refused,
+                                     struct sf_why *why)
 {
     struct sf_outbox_part *p = sf_remote_outbox_part(&s->outbox, shard, table);
     char name[SF_REFUSED_ROWS_NAME];
     enum sf_err err;
     snprintf(name, sizeof(name), SF_REFUSED_ROWS_FOLDER "/%016" PRIx64 ".%s.%u.zst",
              s->outbox.batch, sf_schema_table_name(table), shard + 1);
-    err = sf_refused_rows_write(&s->refused, name, sf_buf_bytes(&s->frame), refused, why);
+    err = sf_refused_rows_write(&s->refused, name, body, refused, why);
     if (err)
         return err;
     shipper_notice(s, "ship: %" PRIu64 " rows of %s are refused and set aside as %s: %.110s", p->n,
@@ -335,29 +333,28 @@ static void shipper_put_token(const struct sf_shipper *s, uint32_t shard, enum s
 static enum sf_err shipper_insert(struct sf_shipper *s, uint32_t shard, enum sf_ship_table table,
                                   unsigned number, struct sf_why *why)
 {
-    struct sf_outbox_part *p = sf_remote_outbox_part(&s->outbox, shard, table);
     enum sf_shard_fault fault = SF_SHARD_RETRY;
+    sf_bytes body = {0};
     struct sf_why refused = {0};
     char token[TOKEN_CAP];
     size_t len;
     enum sf_err err;
     sf_buf_reset(&s->sql);
-    sf_buf_reset(&s->frame);
     if (table == SF_SHIP_DETAILS && s->config.is_undecided)
         sf_schema_undecided_insert(s->config.address->database, &s->sql);
     else
         sf_schema_table_insert(table, s->config.address->database, &s->sql);
-    err = sf_deflate_zstd(s->deflate, 1, true, sf_buf_bytes(&p->rows), &s->frame, why);
+    err = sf_remote_outbox_body(&s->outbox, shard, table, &body, why);
     if (err || !sf_buf_ok(&s->sql))
         return err ? err : sf_no_memory(why, "a statement");
     shipper_put_token(s, shard, table, token);
     len = strlen(token);
     if (number)
         snprintf(token + len, TOKEN_CAP - len, ".%u", number);
-    err = sf_shard_insert(s->targets[shard].shard, sf_buf_str(&s->sql), token,
-                          sf_buf_bytes(&s->frame), &fault, &refused);
+    err = sf_shard_insert(s->targets[shard].shard, sf_buf_str(&s->sql), token, body, &fault,
+                          &refused);
     if (err && fault == SF_SHARD_REFUSED)
-        return shipper_set_aside(s, shard, table, &refused, why);
+        return shipper_set_aside(s, shard, table, body, &refused, why);
     if (err)
         *why = refused;
     return err;
@@ -424,6 +421,7 @@ static void shipper_sum_up(struct sf_shipper *s, uint32_t shard)
     bool has_days = s->outbox.from_day <= s->outbox.to_day;
     uint16_t day = sf_remote_outbox_day(s->first_recv_ns);
     sf_buf_reset(&p->rows);
+    sf_buf_reset(&p->body);
     p->n = 1;
     sf_buf_add(&p->rows, s->state.node, 16);
     sf_buf_add_u64le(&p->rows, s->outbox.batch);
@@ -643,8 +641,6 @@ static void free_shipper(struct sf_shipper *s)
     sf_remote_outbox_done(&s->outbox);
     sf_remote_erase_done(&s->erasures);
     sf_remote_erase_done(&s->of_moved);
-    sf_deflate_free(s->deflate);
-    sf_buf_done(&s->frame);
     sf_buf_done(&s->sql);
     sf_condvar_done(&s->wake);
     sf_condvar_done(&s->ended);
@@ -694,8 +690,7 @@ enum sf_err sf_shipper_start(const struct sf_shipper_config *config, struct sf_s
                                         .last_record = state->shipped_lsn,
                                         .received_ns = state->received_ns};
     s->caught_up_ns = sf_clock_wall_ns();
-    s->deflate = sf_deflate_new();
-    err = s->deflate ? check_shards(s, why) : sf_no_memory(why, "the shipper");
+    err = check_shards(s, why);
     if (!err)
         err = shipper_open_shards(s, why);
     if (!err)

@@ -1,6 +1,7 @@
 #include "store/clickhouse/schema.h"
 
 #include "test.h"
+#include "wire/native_block.h"
 
 /* "a, b, c" in both: what an insert names must be what the table has. */
 static size_t count_commas(sf_str s)
@@ -55,6 +56,42 @@ TEST(schema, makes_every_table_that_rows_are_sent_to)
         }
     }
     sf_buf_done(&insert);
+    sf_buf_done(&ddl);
+}
+
+/* "name Type" is declared with the type that rows are sent in. */
+TEST(schema, sends_columns_in_the_types_that_tables_have)
+{
+    struct sf_buf ddl = {0};
+    unsigned n = 0;
+    sf_schema_print(0, "db", &ddl);
+    for (enum sf_ship_table t = 0; t < SF_SHIP_TABLES; t++) {
+        const char *types = sf_schema_table_types(t);
+        sf_str columns = sf_str_from(sf_schema_table_columns(t)), column, body;
+        char text[90];
+        size_t at, to;
+        if (!types)
+            continue;
+        snprintf(text, sizeof(text), "CREATE TABLE IF NOT EXISTS db.%s (", sf_schema_table_name(t));
+        assert_true(sf_str_find(sf_buf_str(&ddl), sf_str_from(text), &at));
+        body = sf_str_from_at(sf_buf_str(&ddl), at);
+        assert_true(sf_str_find(body, SF_STR("ENGINE ="), &to));
+        body = sf_str_part(body, 0, to);
+        for (n = 0; sf_str_split_next(&columns, ',', &column); n++, types++) {
+            sf_str name = sf_str_trim(column);
+            uint8_t size;
+            bool is_array = *types == '*';
+            types += is_array;
+            const char *type = sf_native_block_type(*types, &size);
+            assert_non_null(type);
+            snprintf(text, sizeof(text), is_array ? "%.*s Array(%s)" : "%.*s %s", SF_STR_ARG(name),
+                     type);
+            if (!sf_str_find(body, sf_str_from(text), &at) && !is_added(&ddl, t, text))
+                fail_msg("%s has no %s", sf_schema_table_name(t), text);
+        }
+        assert_int_equal(*types, 0);
+        assert_true(n > 5);
+    }
     sf_buf_done(&ddl);
 }
 

@@ -131,6 +131,43 @@ TEST(ship_rows, send_an_entry_of_a_dictionary_once_a_day_and_shard)
     sf_remote_outbox_done(&o);
 }
 
+/* The rows of a large batch are compressed while more come: the node never holds all of them. */
+TEST(ship_rows, are_compressed_while_more_are_added)
+{
+    struct sf_remote_outbox o;
+    struct sf_why why;
+    static char value[4096];
+    struct sf_attr attr = {SF_STR("k"), {.type = SF_VALUE_STR, .str = {value, sizeof(value)}}};
+    struct sf_resource resource = {.service = SF_STR("web")};
+    struct sf_scope scope = {0};
+    struct sf_span span = {.start_ns = (uint64_t)RECV_NS, .attrs = {&attr, 1}};
+    struct sf_span_batch b = one_span(&span, &resource, &scope);
+    struct sf_outbox_part *p;
+    sf_bytes body, again;
+    uint64_t n = 0;
+    assert_ok(sf_remote_outbox_init(&o, 1, &why));
+    sf_remote_outbox_begin(&o, 1);
+    p = sf_remote_outbox_part(&o, 0, SF_SHIP_SPANS);
+    while (!sf_remote_outbox_is_full(&o)) {
+        sf_span_rows_add(&o, SF_STR("t"), RECV_NS, &b);
+        assert_ok(sf_remote_outbox_check(&o, &why));
+        assert_true(p->rows.len < 5 << 20);
+        assert_int_equal(p->n, ++n);
+    }
+    assert_true(p->len + p->rows.len > 100 << 20);
+    assert_ok(sf_remote_outbox_body(&o, 0, SF_SHIP_SPANS, &body, &why));
+    assert_true(body.len > 1000 && body.len < 1 << 20);
+    assert_int_equal(p->rows.len, 0);
+    assert_ok(sf_remote_outbox_body(&o, 0, SF_SHIP_SPANS, &again, &why)); /* of a repeated insert */
+    assert_ptr_equal(again.p, body.p);
+    assert_int_equal(again.len, body.len);
+    sf_remote_outbox_begin(&o, 2);
+    assert_false(sf_remote_outbox_is_full(&o));
+    assert_ok(sf_remote_outbox_body(&o, 0, SF_SHIP_SPANS, &body, &why));
+    assert_int_equal(body.len, 0);
+    sf_remote_outbox_done(&o);
+}
+
 TEST(ship_rows, sum_samples_by_profile_and_stack)
 {
     struct sf_remote_outbox o;
