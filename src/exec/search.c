@@ -461,6 +461,7 @@ static enum sf_err search_scan(struct run *r, struct sf_store *store, struct sf_
         .is_all = down.is_all,
         .has_whole_traces = true,
         .is_newest_first = true,
+        .n_expected = s->limit,
         .columns = sf_pushdown_columns(r->pipeline) | (s->on_match ? SF_COL_ATTRS : 0),
     };
     struct sf_trace_stream stream = {.req = s->scratch};

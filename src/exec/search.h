@@ -22,7 +22,7 @@ struct sf_trace_count { /* the number of matching traces, or slightly more */
 struct sf_search {
     const struct sf_query *query; /* a metrics query is searched by its pipeline */
     int64_t from_ns, to_ns;       /* traces that overlap; 0 and 0: all time */
-    uint32_t limit;               /* traces */
+    uint32_t limit;               /* traces; with on_match only how many it will probably take */
     uint32_t spans_per_set;
     struct sf_arena *scratch; /* for the current trace; reset for each */
     /* Gets the matching traces, complete and with their spans' attributes, instead of the answer's

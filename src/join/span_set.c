@@ -129,6 +129,7 @@ enum sf_err sf_span_set_find(struct sf_store *store, const struct sf_span_set_wa
     struct gather g = {.want = want, .first_kept = want->keep ? want->keep->n_traces : 0};
     struct sf_search search = {.from_ns = want->from_ns,
                                .to_ns = want->to_ns,
+                               .limit = want->limit_traces,
                                .on_match = on_match,
                                .on_count = on_count,
                                .is_wanted = want->is_newest ? NULL : span_set_is_wanted,

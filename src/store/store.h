@@ -81,6 +81,7 @@ struct sf_span_query {
     const struct sf_key *want_keys;
     size_t n_want;
     uint32_t limit_traces; /* 0 = all */
+    uint32_t n_expected;   /* traces that the caller will probably read; 0: unknown */
     /* Decides instead of `conds`, which then only restrict where to search; times are those of
      * traces. May be NULL. Must stay valid until the cursor is closed. */
     const struct sf_span_judge *judge;

@@ -260,6 +260,32 @@ def test_metrics_of_more_spans_in_five_minutes_than_one_answer_holds():
             assert not found, told(found)
 
 
+def test_a_search_finds_the_newest_in_each_window_of_time():
+    need_clickhouse()
+    hour, now = 3600 * 10**9, time.time_ns()
+    ages = [0, 1, 8, 9, 11, 30, 31, 59, 61, 180, 1500, 1501, 3000, 10000]  # minutes
+    with clickhouse_bed.Bed(2) as bed, Server() as alone, Server(config(bed.url())) as one, Server(config(bed.url())) as reader:
+        spans = []
+        for i, age in enumerate(ages):
+            trace, start = bytes([i + 1]) * 16, now - 10**9 - age * hour // 60
+            spans.append(make_span(trace=trace, service="far", name="root", start=start, end=start + 10**7))
+            # A trace that begins in an older window than its span that matches.
+            spans.append(make_span(trace=trace, service="far", name="late" if i % 3 else "soon", start=start + i % 4 * hour // 12, end=start + i % 4 * hour // 12 + 10**6))
+        # So long ago that its rows are where they were received: it begins before all others.
+        spans.append(make_span(trace=b"o" * 16, service="far", name="root", start=now - 960 * hour, end=now - 960 * hour + 10**7))
+        for s in (alone, one):
+            s.send(spans)
+        shipped(one)
+        paths = []
+        for minutes in (20, 62, 200, 1600, 12000, 60 * 970):
+            for limit in (1, 3, 30):
+                for q in ('{ name = "root" }', '{ name = "late" }', "{}", '{ resource.service.name = "far" } && { name = "soon" }', '{ name = "none" }'):
+                    times = f"start={(now - minutes * hour // 60) // 10**9}&end={now // 10**9 + 5}"
+                    paths.append(f"/api/search?{times}&limit={limit}&q={urllib.parse.quote(q)}")
+        found = [x for node in (reader, one) for x in fleet_answers.differences(alone, node, paths)]
+        assert not found, told(found)
+
+
 def test_an_answer_takes_few_round_trips():
     need_clickhouse()
     story = fleet_answers.Story(500)

@@ -336,65 +336,7 @@ static enum sf_err next_window(struct windows *w, struct sf_why *why)
     return err;
 }
 
-/* ---- columns of the rows ---- */
-
-/* Most bytes of a span are its attributes, and a metric reads only one or two of them. */
-static bool is_narrow(const struct sf_span_query *query)
-{
-    return !(query->columns & (SF_COL_ATTRS | SF_COL_EVENTS | SF_COL_LINKS | SF_COL_REST));
-}
-
-static void row_windows_put_keys(const struct sf_span_query *query, struct sf_buf *out)
-{
-    bool has_any = false;
-    for (size_t i = 0; i < query->n_want; i++) {
-        sf_buf_print(out, "%s", has_any ? "," : "");
-        sf_remote_source_quote(out, query->want_keys[i].name);
-        has_any = true;
-    }
-    for (size_t i = 0; i < query->n_conds; i++) {
-        if (query->conds[i].scope == SF_SCOPE_INTRINSIC)
-            continue;
-        sf_buf_print(out, "%s", has_any ? "," : "");
-        sf_remote_source_quote(out, query->conds[i].key);
-        has_any = true;
-    }
-}
-
-/* Like sf_span_answer_columns, but only with the attributes that the query reads, by type, and
- * without the content of `rest`. */
-static void put_columns(const struct sf_span_query *query, struct sf_buf *out)
-{
-    static const char letters[] = "sidx";
-    static const char *const none[] = {"emptyArrayInt64()", "emptyArrayFloat64()"};
-    struct sf_buf keys = {0};
-    row_windows_put_keys(query, &keys);
-    sf_buf_print(out, "tenant, service, name, start_ns, duration_ns, trace_id, span_id, parent_id, "
-                      "kind, status, status_message, resource, scope");
-    for (const char *l = letters; *l; l++) {
-        if (!keys.len) {
-            sf_buf_print(out, ", emptyArrayString(), %s",
-                         *l == 'i'   ? none[0]
-                         : *l == 'd' ? none[1]
-                                     : "emptyArrayString()");
-            continue;
-        }
-        sf_buf_print(out, ", arrayFilter(k -> k IN (");
-        sf_buf_add_str(out, sf_buf_str(&keys));
-        sf_buf_print(out, "), %ck) AS got_%ck, arrayFilter((v, k) -> k IN (", *l, *l);
-        sf_buf_add_str(out, sf_buf_str(&keys));
-        sf_buf_print(out, "), %cv, %ck)", *l, *l);
-    }
-    if (keys.len)
-        sf_buf_print(out, ", concat(repeat('s', length(got_sk)), repeat('i', length(got_ik)), "
-                          "repeat('d', length(got_dk)), repeat('x', length(got_xk)))");
-    else
-        sf_buf_print(out, ", ''");
-    sf_buf_print(out, ", flags, '', emptyArrayUInt64(), emptyArrayString(), ''");
-    if (keys.err && !out->err)
-        out->err = keys.err;
-    sf_buf_done(&keys);
-}
+/* ---- open ---- */
 
 /* Usually all rows fit into one window: then no counting is needed. */
 static enum sf_err open_windows(struct windows *w, const struct sf_remote_source *source,
@@ -407,8 +349,7 @@ static enum sf_err open_windows(struct windows *w, const struct sf_remote_source
     w->query = *query;
     sf_remote_source_tenants(source, q, &w->where);
     sf_cond_sql_where(source, query, q, &w->where);
-    if (is_narrow(query))
-        put_columns(query, &w->columns);
+    sf_span_gather_put_narrow(query, &w->columns);
     if (!sf_buf_ok(&w->columns))
         return sf_no_memory(why, "a question to ClickHouse");
     err = sf_span_gather_init(&w->gather, &w->source, q, why);

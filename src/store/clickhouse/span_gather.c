@@ -1,3 +1,6 @@
+/* span_gather.c - asks all shards for rows of `spans`, then each for the resources and scopes that
+ * its rows refer to, and adds the spans to a view. A query that needs no attributes, or only some,
+ * has columns of its own, in the form of sf_span_answer_columns with the other lists empty. */
 #include "store/clickhouse/span_gather.h"
 
 #include <inttypes.h>
@@ -40,6 +43,68 @@ void sf_span_gather_done(struct sf_span_gather *g)
     sf_span_answer_done(&g->found);
     sf_arena_done(&g->arena);
     *g = (struct sf_span_gather){0};
+}
+
+/* ---- columns of the rows ---- */
+
+/* Most bytes of a span are its attributes, and many queries read only one or two of them. */
+static bool span_gather_is_narrow(const struct sf_span_query *query)
+{
+    return !(query->columns & (SF_COL_ATTRS | SF_COL_EVENTS | SF_COL_LINKS | SF_COL_REST));
+}
+
+static void span_gather_put_keys(const struct sf_span_query *query, struct sf_buf *out)
+{
+    bool has_any = false;
+    for (size_t i = 0; i < query->n_want; i++) {
+        sf_buf_print(out, "%s", has_any ? "," : "");
+        sf_remote_source_quote(out, query->want_keys[i].name);
+        has_any = true;
+    }
+    for (size_t i = 0; i < query->n_conds; i++) {
+        if (query->conds[i].scope != SF_SCOPE_SPAN && query->conds[i].scope != SF_SCOPE_ANY)
+            continue; /* not in the arrays */
+        sf_buf_print(out, "%s", has_any ? "," : "");
+        sf_remote_source_quote(out, query->conds[i].key);
+        has_any = true;
+    }
+}
+
+/* Like sf_span_answer_columns, but only with the attributes that the query reads, by type, and
+ * without the content of `rest`. */
+void sf_span_gather_put_narrow(const struct sf_span_query *query, struct sf_buf *out)
+{
+    static const char letters[] = "sidx";
+    static const char *const none[] = {"emptyArrayInt64()", "emptyArrayFloat64()"};
+    struct sf_buf keys = {0};
+    if (!span_gather_is_narrow(query))
+        return;
+    span_gather_put_keys(query, &keys);
+    sf_buf_print(out, "tenant, service, name, start_ns, duration_ns, trace_id, span_id, parent_id, "
+                      "kind, status, status_message, resource, scope");
+    for (const char *l = letters; *l; l++) {
+        if (!keys.len) {
+            sf_buf_print(out, ", emptyArrayString(), %s",
+                         *l == 'i'   ? none[0]
+                         : *l == 'd' ? none[1]
+                                     : "emptyArrayString()");
+            continue;
+        }
+        sf_buf_print(out, ", arrayFilter(k -> k IN (");
+        sf_buf_add_str(out, sf_buf_str(&keys));
+        sf_buf_print(out, "), %ck) AS got_%ck, arrayFilter((v, k) -> k IN (", *l, *l);
+        sf_buf_add_str(out, sf_buf_str(&keys));
+        sf_buf_print(out, "), %cv, %ck)", *l, *l);
+    }
+    if (keys.len)
+        sf_buf_print(out, ", concat(repeat('s', length(got_sk)), repeat('i', length(got_ik)), "
+                          "repeat('d', length(got_dk)), repeat('x', length(got_xk)))");
+    else
+        sf_buf_print(out, ", ''");
+    sf_buf_print(out, ", flags, '', emptyArrayUInt64(), emptyArrayString(), ''");
+    if (keys.err && !out->err)
+        out->err = keys.err;
+    sf_buf_done(&keys);
 }
 
 /* ---- asking ---- */

@@ -1,6 +1,11 @@
 /* trace_search.c - merges candidate traces of all shards and of this node by start time, reads them
  * in chunks, and evaluates them with the local scan.
  *
+ * Candidates are requested in windows of time, the newest first and each longer than the one
+ * before: most searches end with the first, and do not read the rest of their range. Windows are
+ * ranges of buckets. A span whose start is before its bucket (an absurd clock) may be a candidate
+ * of a window that is newer than its start, and waits.
+ *
  * A candidate is found by the start of a matching span; its trace may begin before that. A trace
  * that turns out to begin before candidates that are not read yet is held back until these are
  * read, so that traces are returned in the order of their starts. (With oldest first this is not
@@ -12,10 +17,12 @@
 #include <string.h>
 
 #include "base/heap.h"
+#include "base/limits.h"
 #include "base/list.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/time_unit.h"
+#include "os/clock.h"
 #include "store/clickhouse/cond_sql.h"
 #include "store/clickhouse/span_gather.h"
 #include "store/local/view.h"
@@ -26,6 +33,11 @@ enum {
     NEXT_PAGE = 65536,
     FIRST_CHUNK = 64, /* traces in one view */
     MAX_CHUNK = 1024,
+    LEAST_FIRST_CHUNK = 8,
+    MOST_FIRST_CHUNK = 256,
+    BUCKET_S = 300,
+    FIRST_WINDOW_S = 2 * BUCKET_S, /* of candidates, */
+    WINDOW_GROWTH = 3,             /* and how many times longer the next one is */
     MAX_PAGES_LEN = NEXT_PAGE * 40,
 };
 
@@ -33,12 +45,21 @@ struct candidate {
     sf_trace_id id;
     uint64_t start_ns; /* start of a span that may match, */
     bool is_exact;     /* or, if true, of the trace */
+    bool is_late;      /* waits for older windows, and was not examined yet */
 };
 
 struct page { /* of one shard: its candidates in order; those from `at` on are not used yet */
     struct candidate *list;
     uint32_t n, at;
-    bool has_more, is_away;
+    bool has_more; /* in the window: after */
+    struct candidate last;
+    bool has_last, is_away;
+};
+
+/* Buckets in [low, high), without an end for the first window, without a start for the last one. */
+struct window {
+    uint32_t low_s, high_s, len_s;
+    bool is_first, is_last;
 };
 
 struct member { /* one trace of the chunk */
@@ -56,7 +77,7 @@ struct cursor {
     bool is_newest;
 
     struct page *pages;
-    uint32_t n_asked; /* pages so far */
+    struct window window; /* of all pages: the next one begins when all are used up */
     struct sf_span_cursor *own;
     struct sf_span_rows own_rows; /* the last rows read; those from own_row on are not examined */
     uint32_t own_row;
@@ -70,6 +91,7 @@ struct cursor {
     struct sf_table seen_at;
 
     struct sf_span_gather gather;
+    struct sf_buf columns; /* of the spans of traces; empty: all */
     struct member *chunk;
     uint32_t n_chunk, cap_chunk, chunk_max;
     struct sf_table chunk_at;
@@ -123,10 +145,14 @@ static void trace_search_put_question(const struct cursor *c, const struct page 
     sf_buf_print(sql, "SELECT trace_id, min(start_ns) AS first FROM %s.spans WHERE ",
                  c->source.database);
     sf_remote_source_tenants(&c->source, c->q, sql);
+    if (!c->window.is_first)
+        sf_buf_print(sql, " AND bucket < %" PRIu32, c->window.high_s);
+    if (!c->window.is_last)
+        sf_buf_print(sql, " AND bucket >= %" PRIu32, c->window.low_s);
     sf_cond_sql_where(&c->source, &c->query, c->q, sql);
     sf_buf_print(sql, " GROUP BY trace_id");
-    if (p->n) {
-        const struct candidate *last = &p->list[p->n - 1];
+    if (p->has_last) {
+        const struct candidate *last = &p->last;
         char hex[33] = "";
         sf_hex_encode(last->id.b, 16, hex);
         sf_buf_print(sql,
@@ -156,17 +182,74 @@ static enum sf_err read_page(struct page *p, sf_bytes in, uint32_t limit, struct
     }
     p->n = n;
     p->has_more = n == limit;
+    p->has_last = n > 0;
+    if (n)
+        p->last = p->list[n - 1];
     return sf_row_binary_check(&r, why);
 }
 
 static uint32_t page_limit(const struct page *p)
 {
-    return p->list ? NEXT_PAGE : FIRST_PAGE;
+    return p->has_last ? NEXT_PAGE : FIRST_PAGE;
 }
 
 static bool needs_page(const struct page *p)
 {
     return p->at == p->n && p->has_more;
+}
+
+/* The first window. The end of the range is later than the one that was asked for
+ * (SF_LIMIT_SEARCH_SLACK_S), and may be in the future: what is after them belongs to the window. */
+static struct window first_window(const struct cursor *c)
+{
+    int64_t from_s = c->query.from_ns / SF_NS_PER_S, now_s = sf_clock_wall_ns() / SF_NS_PER_S;
+    int64_t low_s = c->query.to_ns / SF_NS_PER_S - SF_LIMIT_SEARCH_SLACK_S;
+    low_s = ((low_s < now_s ? low_s : now_s) / BUCKET_S - 1) * BUCKET_S;
+    if (!c->is_newest || from_s <= 0 || low_s <= from_s || low_s > UINT32_MAX)
+        return (struct window){.is_first = true, .is_last = true};
+    return (struct window){.low_s = (uint32_t)low_s, .len_s = FIRST_WINDOW_S, .is_first = true};
+}
+
+static void go_to_next_window(struct cursor *c)
+{
+    struct window *w = &c->window;
+    uint32_t from_s = (uint32_t)(c->query.from_ns / SF_NS_PER_S);
+    w->high_s = w->low_s;
+    w->len_s *= WINDOW_GROWTH;
+    w->is_first = false;
+    w->is_last = w->low_s <= from_s || w->low_s - from_s <= w->len_s;
+    w->low_s = w->is_last ? 0 : w->low_s - w->len_s;
+    for (uint32_t i = 0; i < c->source.n_shards; i++) {
+        struct page *p = &c->pages[i];
+        p->has_more = !p->is_away;
+        p->has_last = false;
+        p->n = p->at = 0;
+    }
+}
+
+static enum sf_err wait_with(struct cursor *c, struct candidate late, struct sf_why *why)
+{
+    uint32_t at;
+    if (!sf_list_room(&c->waiting, c->n_waiting, &c->cap_waiting, 64))
+        return sf_no_memory(why, "traces that may match");
+    for (at = c->n_waiting++; at > 0 && trace_search_compare(c, &c->waiting[at - 1], &late) < 0;
+         at--)
+        c->waiting[at] = c->waiting[at - 1];
+    c->waiting[at] = late;
+    return SF_OK;
+}
+
+/* Candidates that begin before their window. The page has them last; the oldest is moved first, so
+ * that none is inserted before many others. */
+static enum sf_err put_off_late(struct cursor *c, struct page *p, struct sf_why *why)
+{
+    uint64_t low_ns = c->window.is_last ? 0 : c->window.low_s * (uint64_t)SF_NS_PER_S;
+    enum sf_err err = SF_OK;
+    while (!err && p->n && p->list[p->n - 1].start_ns < low_ns) {
+        p->list[--p->n].is_late = true;
+        err = wait_with(c, p->list[p->n], why);
+    }
+    return err;
 }
 
 static enum sf_err trace_search_take_page(struct cursor *c, uint32_t shard,
@@ -182,6 +265,8 @@ static enum sf_err trace_search_take_page(struct cursor *c, uint32_t shard,
         p->list = list;
         err = read_page(p, sf_buf_bytes(&query->out), limit, why);
     }
+    if (!err)
+        err = put_off_late(c, p, why);
     if (err && sf_remote_source_goes_on(&c->source, shard, c->q, err)) {
         p->n = p->at = 0;
         p->is_away = true;
@@ -192,16 +277,10 @@ static enum sf_err trace_search_take_page(struct cursor *c, uint32_t shard,
 }
 
 /* Reads the next page of each shard whose page is used up. */
-static enum sf_err load_pages(struct cursor *c, struct sf_why *why)
+static enum sf_err load_round(struct cursor *c, struct sf_why *why)
 {
-    struct sf_remote_query *list;
-    uint32_t n = 0;
+    struct sf_remote_query *list = sf_remote_source_queries(&c->source, 1, MAX_PAGES_LEN);
     enum sf_err err = SF_OK;
-    for (uint32_t i = 0; i < c->source.n_shards; i++)
-        n += needs_page(&c->pages[i]);
-    if (n == 0)
-        return SF_OK;
-    list = sf_remote_source_queries(&c->source, 1, MAX_PAGES_LEN);
     if (!list)
         return sf_no_memory(why, "queries to shards");
     for (uint32_t i = 0; i < c->source.n_shards; i++) {
@@ -209,14 +288,32 @@ static enum sf_err load_pages(struct cursor *c, struct sf_why *why)
         if (needs_page(p))
             trace_search_put_question(c, p, page_limit(p), &list[i].sql);
     }
-    c->n_asked += n;
     sf_remote_source_ask_all(&c->source, c->q, list, c->source.n_shards);
     for (uint32_t i = 0; !err && i < c->source.n_shards; i++) {
-        if (needs_page(&c->pages[i]))
+        if (list[i].sql.len)
             err = trace_search_take_page(c, i, &list[i], why);
     }
     sf_remote_source_queries_free(&c->source, list, 1);
     return err;
+}
+
+static enum sf_err load_pages(struct cursor *c, struct sf_why *why)
+{
+    for (;;) { /* a window may have no candidates */
+        bool needs_any = false, has_any = false;
+        enum sf_err err;
+        for (uint32_t i = 0; i < c->source.n_shards; i++) {
+            needs_any = needs_any || needs_page(&c->pages[i]);
+            has_any = has_any || c->pages[i].at < c->pages[i].n;
+        }
+        if (!needs_any && (has_any || c->window.is_last))
+            return SF_OK;
+        if (!needs_any)
+            go_to_next_window(c);
+        err = load_round(c, why);
+        if (err)
+            return err;
+    }
 }
 
 /* ---- this node's own ---- */
@@ -295,18 +392,6 @@ static void trace_search_take(struct cursor *c, uint32_t from)
         c->n_waiting--;
 }
 
-static enum sf_err wait_with(struct cursor *c, struct candidate late, struct sf_why *why)
-{
-    uint32_t at;
-    if (!sf_list_room(&c->waiting, c->n_waiting, &c->cap_waiting, 64))
-        return sf_no_memory(why, "traces that may match");
-    for (at = c->n_waiting++; at > 0 && trace_search_compare(c, &c->waiting[at - 1], &late) < 0;
-         at--)
-        c->waiting[at] = c->waiting[at - 1];
-    c->waiting[at] = late;
-    return SF_OK;
-}
-
 /* ---- a chunk ---- */
 
 static struct member *trace_search_find(const struct cursor *c, sf_trace_id id)
@@ -339,7 +424,7 @@ static enum sf_err trace_search_choose(struct cursor *c, struct sf_why *why)
             break;
         one = *next;
         trace_search_take(c, from);
-        if (from <= c->source.n_shards && !note_seen(c, one.id, &is_new))
+        if ((from <= c->source.n_shards || one.is_late) && !note_seen(c, one.id, &is_new))
             err = sf_no_memory(why, "traces that may match");
         if (err || !is_new)
             continue;
@@ -374,7 +459,7 @@ static void trace_search_put_starts(const struct cursor *c, struct sf_buf *sql)
 {
     for (uint32_t i = 0; i < c->n_chunk; i++) {
         sf_buf_print(sql, "%s(%" PRIu64 ",", i ? "," : "",
-                     c->chunk[i].c.start_ns / (300 * SF_NS_PER_S) * 300 & UINT32_MAX);
+                     c->chunk[i].c.start_ns / (BUCKET_S * SF_NS_PER_S) * BUCKET_S & UINT32_MAX);
         sf_remote_source_put_id(sql, c->chunk[i].c.id);
         sf_buf_print(sql, ")");
     }
@@ -409,7 +494,7 @@ static enum sf_err put_off(struct cursor *c, struct sf_why *why)
     after = *next;
     for (uint32_t i = 0; !err && i < c->n_chunk; i++) {
         struct member *m = &c->chunk[i];
-        struct candidate own = {m->c.id, m->start_ns, true};
+        struct candidate own = {.id = m->c.id, .start_ns = m->start_ns, .is_exact = true};
         if (m->c.is_exact || m->start_ns == UINT64_MAX ||
             trace_search_compare(c, &own, &after) <= 0)
             continue;
@@ -560,7 +645,18 @@ static void trace_search_cursor_close(struct sf_span_cursor *base)
     sf_table_done(&c->seen_at);
     sf_table_done(&c->chunk_at);
     sf_span_gather_done(&c->gather);
+    sf_buf_done(&c->columns);
     sf_heap_free(c);
+}
+
+/* Each trace is in a granule of its own, so a search for few of them should read few. */
+static uint32_t first_chunk(const struct sf_span_query *query)
+{
+    uint32_t n = query->n_expected;
+    if (n == 0)
+        return FIRST_CHUNK;
+    n = n < MOST_FIRST_CHUNK ? n + n / 2 : MOST_FIRST_CHUNK; /* some are put off, or do not match */
+    return n < LEAST_FIRST_CHUNK ? LEAST_FIRST_CHUNK : n < MOST_FIRST_CHUNK ? n : MOST_FIRST_CHUNK;
 }
 
 static enum sf_err open_own(struct cursor *c, struct sf_why *why)
@@ -589,13 +685,18 @@ enum sf_err sf_trace_search_open(const struct sf_remote_source *source,
     c->q = q;
     c->query = *query;
     c->is_newest = query->is_newest_first;
-    c->chunk_max = FIRST_CHUNK;
+    c->chunk_max = first_chunk(query);
     c->pages = sf_heap_new_n(source->n_shards, sizeof(*c->pages));
     c->want = sf_heap_new_n(query->n_want + 1, sizeof(*c->want));
     err = c->pages && c->want ? sf_span_gather_init(&c->gather, &c->source, q, why)
                               : sf_no_memory(why, "a search");
     for (uint32_t i = 0; !err && i < source->n_shards; i++)
         c->pages[i].has_more = true;
+    c->window = first_window(c);
+    sf_span_gather_put_narrow(query, &c->columns);
+    if (!err && !sf_buf_ok(&c->columns))
+        err = sf_no_memory(why, "a question to ClickHouse");
+    c->gather.columns = sf_buf_str(&c->columns);
     if (!err)
         err = open_own(c, why);
     if (err) {
