@@ -13,11 +13,18 @@
 #include "base/text.h"
 #include "base/time_unit.h"
 #include "store/clickhouse/profile_answer.h"
+#include "store/clickhouse/row_ids.h"
 #include "store/clickhouse/schema.h"
 #include "store/local/profiles/profile_select.h"
 #include "store/local/view.h"
 
-enum { ANSWER_LEN = 64 << 20, ARENA_LEN = 512 << 20, REACH_S = 86400, BUCKET_S = 300 };
+enum {
+    ANSWER_LEN = 64 << 20,
+    ARENA_LEN = 512 << 20,
+    REACH_S = 86400,
+    BUCKET_S = 300,
+    MOST_IDS = 20000
+};
 
 /* One query of one tenant: rows of a table, and the entries that they refer to. */
 struct asking {
@@ -218,64 +225,103 @@ static void put_select(const struct asking *a, const char *columns, bool has_all
 
 /* ---- entries ---- */
 
-/* SELECTs with the same columns for all kinds of entries: profile_answer.h. */
-static void profile_gather_put_entries(const struct asking *a, struct sf_buf *sql)
+/* Writes "(1,2)"; without the ids a SELECT of them, which reads the rows once more. */
+static void profile_gather_put_in(const struct asking *a, const struct sf_id_set *ids,
+                                  const char *column, struct sf_buf *sql)
+{
+    sf_buf_print(sql, "(");
+    for (uint32_t i = 0; ids && i < ids->n; i++)
+        sf_buf_print(sql, "%s%" PRIu64, i ? "," : "", ids->list[i]);
+    if (!ids)
+        put_select(a, column, true, sql);
+    sf_buf_print(sql, ")");
+}
+
+static void put_process_entries(const struct asking *a, const struct sf_row_ids *ids,
+                                struct sf_buf *sql)
+{
+    sf_buf_print(sql, "SELECT toUInt8(3), process, toString(any(process_key)), '', "
+                      "emptyArrayString(), emptyArrayString(), emptyArrayString(), "
+                      "emptyArrayUInt64(), emptyArrayUInt32(), emptyArrayUInt32(), toUInt64(0), "
+                      "max(is_guess) FROM ");
+    if (a->columns == sf_profile_answer_details) {
+        sf_buf_print(sql, "(");
+        put_select(a, "process, process_key, is_guess", true, sql);
+        sf_buf_print(sql, ") WHERE 1");
+    } else { /* in the table of profiles, on the same shard */
+        sf_buf_print(sql, "%s.profiles WHERE ", a->g->r->database);
+        sf_remote_source_tenants(a->g->r, &a->q, sql);
+        sf_buf_print(sql, " AND process IN ");
+        profile_gather_put_in(a, ids ? &ids->processes : NULL, "process", sql);
+    }
+    sf_buf_print(sql, " AND process != 0 GROUP BY process");
+}
+
+static void put_stack_entries(const struct asking *a, const struct sf_row_ids *ids,
+                              struct sf_buf *sql)
 {
     const char *database = a->g->r->database;
-    bool is_detail = a->columns == sf_profile_answer_details;
+    struct sf_buf stacks = {0};
+    sf_buf_print(&stacks, " FROM %s.stacks WHERE ", database);
+    sf_remote_source_tenants(a->g->r, &a->q, &stacks);
+    sf_buf_print(&stacks, " AND stack IN ");
+    profile_gather_put_in(a, ids ? &ids->stacks : NULL, "stack", &stacks);
+    sf_buf_print(sql, " UNION ALL SELECT toUInt8(1), stack, '', '', emptyArrayString(), "
+                      "emptyArrayString(), emptyArrayString(), any(frames), emptyArrayUInt32(), "
+                      "emptyArrayUInt32(), toUInt64(0), toUInt8(0)");
+    sf_buf_add_str(sql, sf_buf_str(&stacks));
+    sf_buf_print(sql,
+                 " GROUP BY stack UNION ALL SELECT toUInt8(2), frame, toString(any(module)), "
+                 "toString(any(build_id)), any(functions), any(system_names), any(files), "
+                 "emptyArrayUInt64(), any(lines), any(start_lines), any(address), any(kind) "
+                 "FROM %s.frames WHERE ",
+                 database);
+    sf_remote_source_tenants(a->g->r, &a->q, sql);
+    sf_buf_print(sql, " AND frame IN (SELECT arrayJoin(frames)");
+    sf_buf_add_str(sql, sf_buf_str(&stacks));
+    sf_buf_print(sql, ") GROUP BY frame");
+    if (stacks.err && !sql->err)
+        sql->err = stacks.err;
+    sf_buf_done(&stacks);
+}
+
+/* SELECTs with the same columns for all kinds of entries: profile_answer.h. `ids`: those of the
+ * rows; NULL: not known yet. */
+static void profile_gather_put_entries(const struct asking *a, const struct sf_row_ids *ids,
+                                       struct sf_buf *sql)
+{
+    bool has_process = !ids || ids->processes.n > 1 || (ids->processes.n && ids->processes.list[0]);
     sf_buf_print(sql,
                  "SELECT toUInt8(0), series, toString(any(service)), toString(any(type)), "
                  "CAST(any(keys), 'Array(String)'), any(vals), emptyArrayString(), "
                  "emptyArrayUInt64(), emptyArrayUInt32(), emptyArrayUInt32(), toUInt64(0), "
                  "toUInt8(0) FROM %s.series WHERE ",
-                 database);
+                 a->g->r->database);
     sf_remote_source_tenants(a->g->r, &a->q, sql);
-    sf_buf_print(sql, " AND series IN (");
-    put_select(a, "series", true, sql);
-    sf_buf_print(sql,
-                 ") GROUP BY series UNION ALL SELECT toUInt8(3), process, "
-                 "toString(any(process_key)), '', emptyArrayString(), emptyArrayString(), "
-                 "emptyArrayString(), emptyArrayUInt64(), emptyArrayUInt32(), emptyArrayUInt32(), "
-                 "toUInt64(0), max(is_guess) FROM ");
-    if (is_detail) {
-        sf_buf_print(sql, "(");
-        put_select(a, "process, process_key, is_guess", true, sql);
-        sf_buf_print(sql, ") WHERE 1");
-    } else { /* in the table of profiles, on the same shard */
-        sf_buf_print(sql, "%s.profiles WHERE ", database);
-        sf_remote_source_tenants(a->g->r, &a->q, sql);
-        sf_buf_print(sql, " AND process IN (");
-        put_select(a, "process", true, sql);
-        sf_buf_print(sql, ")");
+    sf_buf_print(sql, " AND series IN ");
+    profile_gather_put_in(a, ids ? &ids->series : NULL, "series", sql);
+    sf_buf_print(sql, " GROUP BY series");
+    if (has_process) {
+        sf_buf_print(sql, " UNION ALL ");
+        put_process_entries(a, ids, sql);
     }
-    sf_buf_print(sql, " AND process != 0 GROUP BY process");
-    if (a->has_stacks) {
-        struct sf_buf stacks = {0};
-        sf_buf_print(&stacks, " FROM %s.stacks WHERE ", database);
-        sf_remote_source_tenants(a->g->r, &a->q, &stacks);
-        sf_buf_print(&stacks, " AND stack IN (");
-        put_select(a, "stack", true, &stacks);
-        sf_buf_print(&stacks, ")");
-        sf_buf_print(sql,
-                     " UNION ALL SELECT toUInt8(1), stack, '', '', emptyArrayString(), "
-                     "emptyArrayString(), emptyArrayString(), any(frames), emptyArrayUInt32(), "
-                     "emptyArrayUInt32(), toUInt64(0), toUInt8(0)");
-        sf_buf_add_str(sql, sf_buf_str(&stacks));
-        sf_buf_print(sql,
-                     " GROUP BY stack UNION ALL SELECT toUInt8(2), frame, toString(any(module)), "
-                     "toString(any(build_id)), any(functions), any(system_names), any(files), "
-                     "emptyArrayUInt64(), any(lines), any(start_lines), any(address), any(kind) "
-                     "FROM %s.frames WHERE ",
-                     database);
-        sf_remote_source_tenants(a->g->r, &a->q, sql);
-        sf_buf_print(sql, " AND frame IN (SELECT arrayJoin(frames)");
-        sf_buf_add_str(sql, sf_buf_str(&stacks));
-        sf_buf_print(sql, ") GROUP BY frame");
-        if (stacks.err && !sql->err)
-            sql->err = stacks.err;
-        sf_buf_done(&stacks);
-    }
+    if (a->has_stacks)
+        put_stack_entries(a, ids, sql);
     sf_buf_print(sql, " FORMAT RowBinary");
+}
+
+/* The entries of rows that a shard returned. A list of very many ids would cost more than to read
+ * the rows again. */
+static void put_entries_of(const struct asking *a, sf_bytes rows, struct sf_buf *sql)
+{
+    enum sf_row_ids_kind kind = a->columns == sf_profile_answer_details ? SF_ROWS_DETAILS
+                                : a->has_totals                         ? SF_ROWS_PROFILES
+                                                                        : SF_ROWS_STACKS;
+    struct sf_row_ids ids = {0};
+    bool is_known = !sf_row_ids_read(kind, rows, &ids) && ids.series.n <= MOST_IDS &&
+                    ids.processes.n <= MOST_IDS && ids.stacks.n <= MOST_IDS;
+    profile_gather_put_entries(a, is_known ? &ids : NULL, sql);
+    sf_row_ids_done(&ids);
 }
 
 /* ---- asking ---- */
@@ -302,7 +348,7 @@ static void profile_gather_read(struct asking *a, struct sf_remote_query *list)
     for (uint32_t i = 0; i < n; i++) {
         put_all_rows(a, &list[ROWS * n + i].sql);
         if (a->is_quick)
-            profile_gather_put_entries(a, &list[ENTRIES * n + i].sql);
+            profile_gather_put_entries(a, NULL, &list[ENTRIES * n + i].sql);
     }
     sf_remote_source_ask_all(r, &a->q, list, (size_t)KINDS * n);
     for (uint32_t i = 0; i < n; i++) {
@@ -310,7 +356,7 @@ static void profile_gather_read(struct asking *a, struct sf_remote_query *list)
         if (rows->err || !rows->out.len)
             continue;
         if (!a->is_quick)
-            profile_gather_put_entries(a, &list[ENTRIES * n + i].sql);
+            put_entries_of(a, sf_buf_bytes(&rows->out), &list[ENTRIES * n + i].sql);
         if (a->profiles.len)
             put_single_profiles(a, &list[PROFILES * n + i].sql);
     }
@@ -444,7 +490,7 @@ static bool is_asked(const struct asking *a)
     struct sf_buf rows = {0}, entries = {0};
     bool is_cached;
     put_all_rows(a, &rows);
-    profile_gather_put_entries(a, &entries);
+    profile_gather_put_entries(a, NULL, &entries);
     is_cached = sf_remote_source_is_cached(a->g->r, &a->q, &rows) &&
                 sf_remote_source_is_cached(a->g->r, &a->q, &entries);
     sf_buf_done(&rows);
