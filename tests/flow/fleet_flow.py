@@ -317,6 +317,8 @@ def test_an_answer_takes_few_round_trips():
                 n, answer = round_trips(path)
                 assert 0 < n <= most, (path, n, most)
             assert json.loads(answer.text)["found"] == 500, "and the span set has 500 spans"
+            asked = [p for x in proxies for p, q in zip(x.paths, x.questions) if "RowBinary" in q]
+            assert asked and all("&max_execution_time=" in p for p in asked), "a shard knows how long an answer is waited for"
             # Lists of names: the shards count, and send neither spans nor traces.
             times, shop = f"start={at - 10}&end={at + 2300}", urllib.parse.quote('{ resource.service.name = "shop" }')
             for most, path in ((1, "/jaeger/api/services"), (1, "/jaeger/api/services/shop/operations"), (6, "/jaeger/api/operations?service=shop"),
@@ -462,7 +464,7 @@ class Proxy(http.server.ThreadingHTTPServer):
     def __init__(self, port, seed=1, share=0.5, certificate=None):
         proxy = self
         self.random = random.Random(seed)
-        self.share, self.n_spoiled, self.seen, self.questions = share, 0, set(), []
+        self.share, self.n_spoiled, self.seen, self.questions, self.paths = share, 0, set(), [], []
         self.before = lambda question: None  # called with each question before it is passed on
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -475,6 +477,7 @@ class Proxy(http.server.ThreadingHTTPServer):
                 proxy.seen.add((self.headers["X-ClickHouse-User"], self.headers["X-ClickHouse-Key"]))
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 if not any(table in body for table in BACKGROUND_TABLES):
+                    proxy.paths.append(self.path)
                     proxy.questions.append(body.decode("utf-8", "replace"))
                     proxy.before(proxy.questions[-1])
                 c = http.client.HTTPConnection("127.0.0.1", port, timeout=60)

@@ -227,12 +227,17 @@ static void shard_add_escaped(struct sf_buf *out, sf_str text)
 
 enum { SQL_URL_CAP = 400 };
 
+/* `limit_ns`: how long the answer is waited for. The shard gives up a second later, which matters
+ * when the node cannot kill the query. */
 static void shard_put_url(const struct sf_shard *s, sf_str sql, const char *query_id,
-                          char url[SQL_URL_CAP])
+                          int64_t limit_ns, char url[SQL_URL_CAP])
 {
+    char limit[48] = "";
+    if (query_id && limit_ns > 0)
+        snprintf(limit, sizeof(limit), "&max_execution_time=%" PRId64, limit_ns / SF_NS_PER_S + 2);
     /* A statement with thousands of ids exceeds the default limit. */
-    snprintf(url, SQL_URL_CAP, "%s/?wait_end_of_query=1%s%s%s", s->address,
-             query_id ? "&query_id=" : "", query_id ? query_id : "",
+    snprintf(url, SQL_URL_CAP, "%s/?wait_end_of_query=1%s%s%s%s", s->address,
+             query_id ? "&query_id=" : "", query_id ? query_id : "", limit,
              sql.len > QUERY_LEN ? "&max_query_size=67108864" : "");
 }
 
@@ -242,7 +247,7 @@ static enum sf_err send_sql(struct sf_shard *s, sf_str sql, const char *query_id
     char url[SQL_URL_CAP];
     struct request r = {
         .type = "text/plain", .body = sf_str_bytes(sql), .answer = answer, .whole_ns = whole_ns};
-    shard_put_url(s, sql, query_id, url);
+    shard_put_url(s, sql, query_id, whole_ns, url);
     return send_request(s, url, &r, why);
 }
 
@@ -393,7 +398,7 @@ static void start_query(struct under_way *u, struct sf_fetches *fetches)
                          .arg = u,
                          .cancel = s->cancel};
     shard_name_query(s, u->query_id);
-    shard_put_url(s, q->sql, u->query_id, u->url);
+    shard_put_url(s, q->sql, u->query_id, f.whole_ns, u->url);
     q->err = sf_fetches_start(fetches, &f, end_query, &q->why);
 }
 
