@@ -2,6 +2,8 @@
 
 #include "wire/inflate.h"
 
+enum { EMPTY_LEN = 16 }; /* "{}" with blanks and a line end */
+
 enum sf_err sf_plain_body_read(struct sf_call *call, struct sf_buf *out, struct sf_why *why)
 {
     const struct sf_exchange_body *body = sf_exchange_body(call->ex);
@@ -17,6 +19,22 @@ enum sf_err sf_plain_body_read(struct sf_call *call, struct sf_buf *out, struct 
     if (!err && got < body->len)
         err = sf_fail(why, SF_ERR_IO, "a spooled body ended early");
     return err;
+}
+
+enum sf_err sf_plain_body_none(struct sf_call *call, struct sf_why *why)
+{
+    struct sf_buf body = {.max = EMPTY_LEN};
+    sf_str text;
+    bool is_none = sf_exchange_body(call->ex)->len <= EMPTY_LEN &&
+                   !sf_plain_body_read(call, &body, NULL);
+    text = sf_str_trim(sf_buf_str(&body));
+    is_none = is_none && (!text.len || sf_str_eq(text, SF_STR("{}")));
+    sf_buf_done(&body);
+    return is_none ? SF_OK
+                   : sf_fail(why, SF_ERR_INPUT,
+                             "this call reads no body: put its parameters into the query, as in "
+                             "?NAME=VALUE (known: %s)",
+                             call->route->params[0] ? call->route->params : "none");
 }
 
 enum sf_err sf_plain_body_inflate(struct sf_worker *worker, enum sf_coding coding, size_t max_len,

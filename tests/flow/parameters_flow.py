@@ -106,6 +106,19 @@ def test_the_slips_as_first_seen():
     is_there(SHOP, BANK)
 
 
+def test_a_body_that_nobody_reads_is_refused():
+    for path, names in ((f"/api/v1/pins/{SHOP}", "for note"), ("/api/v1/profiling/capture?service=nobody", "seconds"), ("/api/v1/flush", "none")):
+        for body in ({"for": "30d"}, {"seconds": 1}, [], "30d"):
+            answer = server.post(path, json.dumps(body).encode(), JSON)
+            assert answer.status == 400 and "reads no body" in answer.text and names in answer.text, (path, body, answer.status, answer.text)
+        for body in (b"", b"{}", b" {}\n"):
+            answer = server.post(path, body, JSON)
+            assert answer.status in (200, 404) and "reads no body" not in answer.text, (path, body, answer.status, answer.text)
+    pin = json.loads(server.get(f"/api/v1/keep/{SHOP}").body)["pin"]
+    assert int(pin["untilUnixNano"]) - int(pin["createdUnixNano"]) == 7 * 86400 * 10**9, pin
+    assert server.request("DELETE", f"/api/v1/pins/{SHOP}").status == 200
+
+
 def test_a_dry_run_counts_and_erases_nothing():
     for ask in ({"service": "shop", "dry_run": True}, "service=shop&dry_run=true"):
         answer = erase(ask)

@@ -787,7 +787,9 @@ bool sf_control_calls_capture_post(struct sf_call *call, struct sf_worker *worke
         return true;
     if (call->capture)
         return answer_capture(call, worker);
-    err = control_calls_begin_capture(call, &cap, &waits, &why);
+    err = sf_plain_body_none(call, &why);
+    if (!err)
+        err = control_calls_begin_capture(call, &cap, &waits, &why);
     if (err)
         return sf_call_fail(call, err, &why);
     if (!waits) {

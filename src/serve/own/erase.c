@@ -12,6 +12,7 @@
 #include "os/clock.h"
 #include "serve/kept_text.h"
 #include "serve/params.h"
+#include "serve/plain_body.h"
 #include "serve/pyroscope/adhoc_files.h"
 #include "wire/json.h"
 #include "wire/json_write.h"
@@ -329,7 +330,9 @@ bool sf_erase_flush(struct sf_call *call, __attribute__((unused)) struct sf_work
 {
     struct sf_store *store = atomic_load(&call->service->store);
     struct sf_why why = {0};
-    enum sf_err err = store->ops->flush(store, &why);
+    enum sf_err err = sf_plain_body_none(call, &why);
+    if (!err)
+        err = store->ops->flush(store, &why);
     if (err)
         return sf_call_fail(call, err, &why);
     sf_call_ok(call, "application/json");

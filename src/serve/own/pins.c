@@ -11,6 +11,7 @@
 #include "serve/kept_text.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"
+#include "serve/plain_body.h"
 #include "wire/time_text.h"
 
 static const int64_t USUAL_NS = 7 * SF_NS_PER_DAY;
@@ -74,7 +75,9 @@ static enum sf_err pin(struct sf_call *call, struct sf_worker *worker, struct sf
     struct sf_query_ctx q;
     struct sf_keep_ask at;
     int64_t for_ns = USUAL_NS;
-    enum sf_err err = sf_call_query(call, worker, tenants, &q, why);
+    enum sf_err err = sf_plain_body_none(call, why);
+    if (!err)
+        err = sf_call_query(call, worker, tenants, &q, why);
     if (!err)
         err = sf_params_trace_id(call->arg, &p->trace, why);
     if (!err)

@@ -6,6 +6,7 @@
 #include "render/remote_state.h"
 #include "serve/own/own_form.h"
 #include "serve/params.h"
+#include "serve/plain_body.h"
 
 static enum sf_err remote_begin(struct sf_call *call, struct sf_worker *worker, uint32_t *tenants,
                                 struct sf_query_ctx *q, struct sf_store **out, struct sf_why *why)
@@ -83,7 +84,9 @@ bool sf_remote_move_handle(struct sf_call *call, struct sf_worker *worker)
 
 bool sf_remote_move_begin(struct sf_call *call, struct sf_worker *worker)
 {
-    return remote_answer_move(call, worker, true);
+    struct sf_why why = {0};
+    enum sf_err err = sf_plain_body_none(call, &why);
+    return err ? sf_call_fail(call, err, &why) : remote_answer_move(call, worker, true);
 }
 
 bool sf_remote_check_handle(struct sf_call *call, struct sf_worker *worker)
