@@ -78,9 +78,9 @@
 #define SF_LIMIT_SAMPLE_LABELS 64 /* labels of one sample; the rest is dropped and counted */
 #define SF_LIMIT_LINE_LEN \
     (4u << 20) /* one line of a profile in a text format; longer ones are dropped and counted */
-#define SF_LIMIT_TRIE_WORK                                                                        \
-    (256u << 20) /* characters of all paths of a trie; stops small files that expand to very long \
-                    names */
+#define SF_LIMIT_TRIE_WORK                                                                         \
+    (256u << 20) /* bytes of all names and stacks of a trie; stops small files that expand to very \
+                    long ones */
 #define SF_LIMIT_RATIO 200 /* compression ratio of a profile; stops compression bombs */
 #define SF_LIMIT_RATIO_FLOOR_LEN                                                                  \
     (4u << 20) /* decompressed length that is accepted at any ratio, because short files compress \

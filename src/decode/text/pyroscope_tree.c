@@ -16,7 +16,9 @@ enum { MIN_NODE_LEN = 3 };
 
 struct level {
     uint64_t n_left; /* children still to come */
-    size_t path_len; /* length of the path to this node: frames, or characters */
+    size_t n_frames; /* of the path to this node; of a trie: those that have ended */
+    size_t n_chars;  /* of a trie: the path's characters, */
+    size_t name_at;  /* and where the frame that has not ended begins among them */
 };
 
 struct tree {
@@ -26,7 +28,7 @@ struct tree {
     struct sf_profile_list levels; /* open nodes */
     struct sf_profile_list path;   /* locations */
     struct sf_buf chars;           /* for a trie: the path's characters */
-    uint64_t work;
+    uint64_t work;                 /* for a trie: bytes of names and of paths that were made */
     const char *fault;
 };
 
@@ -76,46 +78,75 @@ static bool read_node(struct tree *t, struct node *out)
     return !t->fault;
 }
 
-static bool open_level(struct tree *t, const struct node *n, size_t path_len)
+static bool open_level(struct tree *t, const struct node *n, struct level level)
 {
     struct level *to = sf_profile_list_more(t->text.b, &t->levels, sizeof(*to));
     if (!to)
         return false;
-    *to = (struct level){n->n_children, path_len};
+    level.n_left = n->n_children;
+    *to = level;
     t->levels.n++;
     return true;
 }
 
-static void visit_tree(struct tree *t, const struct node *n, size_t path_len)
+static bool push_frame(struct tree *t, sf_str name)
 {
-    bool is_root = t->levels.n == 0 && !n->name.len;
-    t->path.n = (uint32_t)path_len;
-    if (!is_root) {
-        uint32_t *to = sf_profile_list_more(t->text.b, &t->path, sizeof(*to));
-        if (!to)
-            return;
-        *to = sf_stack_text_frame(&t->text, n->name);
-        t->path.n += *to != SF_NONE;
-    }
-    if (n->value)
-        sf_stack_text_add_path(&t->text, t->path.items, t->path.n, n->value);
-    open_level(t, n, t->path.n);
+    uint32_t *to = sf_profile_list_more(t->text.b, &t->path, sizeof(*to));
+    if (!to)
+        return false;
+    *to = sf_stack_text_frame(&t->text, name);
+    t->path.n += *to != SF_NONE;
+    return true;
 }
 
-/* Names are in the batch, so the path is copied for every value; a limit applies to a trie that
- * expands to much more than its size. */
-static void visit_trie(struct tree *t, const struct node *n, size_t path_len)
+static void visit_tree(struct tree *t, const struct node *n, struct level above)
 {
-    t->chars.len = path_len;
+    bool is_root = t->levels.n == 0 && !n->name.len;
+    t->path.n = (uint32_t)above.n_frames;
+    if (!is_root && !push_frame(t, n->name))
+        return;
+    if (n->value)
+        sf_stack_text_add_path(&t->text, t->path.items, t->path.n, n->value);
+    open_level(t, n, (struct level){.n_frames = t->path.n});
+}
+
+/* The frame that begins at `at` and ends before `end`. Names are in the batch, so its characters
+ * are copied, again for each node in which a frame ends that began above it. */
+static bool push_chars(struct tree *t, size_t at, size_t end)
+{
+    sf_str name = sf_str_part(sf_buf_str(&t->chars), at, end - at);
+    t->work += name.len;
+    return name.len == 0 || push_frame(t, sf_profile_table_copy(t->text.b, name));
+}
+
+/* Only the characters of the node are searched for semicolons, and only the frames that end in it
+ * are looked up. A limit applies to a trie that expands to much more than its size. */
+static void visit_trie(struct tree *t, const struct node *n, struct level above)
+{
+    size_t name_at = above.name_at;
+    uint32_t n_ended;
+    t->chars.len = above.n_chars;
+    t->path.n = (uint32_t)above.n_frames;
     sf_buf_add_str(&t->chars, n->name);
     if (t->chars.err)
         return;
-    if (n->value && t->chars.len) {
-        sf_str key = sf_profile_table_copy(t->text.b, sf_buf_str(&t->chars));
-        t->work += key.len;
-        sf_stack_text_add(&t->text, key, n->value);
+    for (size_t i = above.n_chars; i < t->chars.len; i++) {
+        if (t->chars.p[i] != ';')
+            continue;
+        if (t->work > SF_LIMIT_TRIE_WORK || !push_chars(t, name_at, i))
+            return;
+        name_at = i + 1;
     }
-    open_level(t, n, t->chars.len);
+    n_ended = t->path.n;
+    if (n->value && t->chars.len) {
+        if (!push_chars(t, name_at, t->chars.len) ||
+            (t->path.n == 0 && !push_frame(t, SF_STR("(unknown)")))) /* separators only */
+            return;
+        t->work += (t->path.n < SF_LIMIT_FRAMES ? t->path.n : SF_LIMIT_FRAMES) * sizeof(uint32_t);
+        sf_stack_text_add_path(&t->text, t->path.items, t->path.n, n->value);
+    }
+    open_level(t, n,
+               (struct level){.n_frames = n_ended, .n_chars = t->chars.len, .name_at = name_at});
 }
 
 static bool can_go_on(const struct tree *t)
@@ -125,12 +156,12 @@ static bool can_go_on(const struct tree *t)
 }
 
 static void pyroscope_tree_walk(struct tree *t,
-                                void (*visit)(struct tree *, const struct node *, size_t))
+                                void (*visit)(struct tree *, const struct node *, struct level))
 {
     struct node n;
     if (t->at == t->end || !read_node(t, &n))
         return;
-    visit(t, &n, 0);
+    visit(t, &n, (struct level){0});
     while (t->levels.n && can_go_on(t)) {
         struct level *top = (struct level *)t->levels.items + t->levels.n - 1;
         if (!top->n_left) {
@@ -139,7 +170,7 @@ static void pyroscope_tree_walk(struct tree *t,
         }
         top->n_left--;
         if (read_node(t, &n))
-            visit(t, &n, top->path_len);
+            visit(t, &n, *top); /* a copy: the list may move */
     }
     if (can_go_on(t) && t->at < t->end)
         t->fault = "goes on behind its last node";

@@ -58,6 +58,38 @@ TEST(pyroscope_tree, depth_costs_no_stack_of_ours)
     sf_buf_done(&deep);
 }
 
+/* The whole path was searched and copied for every value: seconds for a file of 100 KB. */
+TEST(pyroscope_tree, the_frames_of_a_path_are_made_once)
+{
+    struct sf_buf deep = {0};
+    hint("trie");
+    sf_buf_add(&deep, "\4main\1\1", 7);
+    for (unsigned i = 0; i < 1500; i++)
+        sf_buf_add(&deep, i % 2 ? "\4b;c\303\1\1" : "\4\251;a;\1\1", 7);
+    sf_buf_add(&deep, "\1z\1\0", 4);
+    assert_ok(profile_decode_text(&rig, sf_buf_str(&deep)));
+    assert_sum(&rig, "samples:count", 1502);
+    sf_buf_reset(&deep);
+    for (unsigned i = 0; i < 20000; i++)
+        sf_buf_add(&deep, "\4a;b;\1\1", 7);
+    sf_buf_add(&deep, "\1z\1\0", 4);
+    assert_ok(profile_decode_text(&rig, sf_buf_str(&deep)));
+    assert_sum(&rig, "samples:count", 20001);
+    sf_buf_done(&deep);
+}
+
+/* A node may end inside a name, and only have separators. */
+TEST(pyroscope_tree, a_trie_gives_the_stacks_of_its_paths)
+{
+    hint("trie");
+    assert_ok(profile_decode_text(&rig, SF_STR("\0\0\1\2;;\1\2\3a;b\2\1\2;c\4\0\2bd\10\0")));
+    assert_int_equal(profile_value(&rig, "samples:count", "(unknown)"), 1);
+    assert_int_equal(profile_value(&rig, "samples:count", "a;b"), 2);
+    assert_int_equal(profile_value(&rig, "samples:count", "a;b;c"), 4);
+    assert_int_equal(profile_value(&rig, "samples:count", "bd"), 8);
+    assert_sum(&rig, "samples:count", 15);
+}
+
 TEST(pyroscope_tree, survives_every_size_of_arena_and_no_heap)
 {
     hint("tree");
