@@ -17,14 +17,10 @@ enum {
 static bool leaf_state_fits(const struct sf_leaf_rule *rule, sf_str name)
 {
     size_t len = strlen(rule->text);
-    if (name.len < len)
-        return false;
-    switch (rule->match) {
-    case SF_LEAF_IS: return name.len == len && memcmp(name.p, rule->text, len) == 0;
-    case SF_LEAF_BEGINS: return memcmp(name.p, rule->text, len) == 0;
-    case SF_LEAF_HAS: return memmem(name.p, name.len, rule->text, len) != NULL;
-    }
-    return false;
+    if (rule->match == SF_LEAF_HAS)
+        return memmem(name.p, name.len, rule->text, len) != NULL;
+    return name.len >= len && memcmp(name.p, rule->text, len) == 0 &&
+           (rule->match == SF_LEAF_BEGINS || name.len == len);
 }
 
 const struct sf_leaf_rule *sf_leaf_state_rule_of(const struct sf_frame *frame)

@@ -64,6 +64,14 @@ TEST(cohort_clusters, part_traces_when_there_are_hardly_any)
         right[i] = (struct sf_cohort_when){2 + i % 7, i, 0};
     }
     assert_int_equal(make(100, 100).n, 200 / SF_CLUSTERS_SPANS);
+    for (uint32_t i = 0; i < 100; i++) /* many on one side help nothing */
+        right[i].trace = 2 + i % 20;
+    assert_int_equal(make(100, 100).n, 200 / SF_CLUSTERS_SPANS);
+    for (uint32_t i = 0; i < 100; i++) {
+        left[i].trace = 2 + i % 20;
+        right[i].trace = 1;
+    }
+    assert_int_equal(make(100, 100).n, 200 / SF_CLUSTERS_SPANS);
 }
 
 TEST(cohort_clusters, are_single_spans_when_those_are_few)

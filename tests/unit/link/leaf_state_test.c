@@ -219,6 +219,10 @@ TEST(leaf_state, does_not_look_for_ever)
     names[0] = "pthread_mutex_lock";
     names[39] = "read";
     assert_int_equal(state_of(names, 40), SF_STATE_IO);
+    names[11] = names[12] = "read"; /* the lock is the twelfth frame from there, the thirteenth */
+    assert_int_equal(state_of(names, 12), SF_STATE_LOCK);
+    names[11] = "recursion";
+    assert_int_equal(state_of(names, 13), SF_STATE_IO);
 }
 
 TEST(leaf_state, says_when_memory_runs_out)

@@ -61,6 +61,9 @@ TEST(moderate, says_nothing_of_one_function)
     struct sf_moderate m = sf_moderate_fit(&one, 1, 20);
     assert_near(m.prior_df, 0);
     assert_near(sf_moderate_ratio(&m, 3, 20), 3);
+    double alike[] = {2, 2, 2};
+    assert_near(sf_moderate_fit(alike, 3, 1).prior_df, 3); /* one degree of freedom is enough */
+    assert_near(sf_moderate_fit(alike, 3, 0.5).prior_df, 0);
 }
 
 /* The variance of a sample of two: one degree of freedom. */
