@@ -237,13 +237,13 @@ def test_as_the_first_process_of_a_container_it_passes_signals_on():
 
 def test_a_signal_of_its_own_ends_it_there_and_the_profile_is_there():
     """As programs do that clean up and then let the signal end them, and those that write to a pipe that was closed."""
-    ends = {"term": "raise(SIGTERM);", "int": "kill(getpid(), SIGINT);", "quit": "raise(SIGQUIT);", "alarm": "alarm(1); for (;;) planted_spin(1);",
+    ends = {"term": "raise(SIGTERM);", "int": "kill(getpid(), SIGINT);", "quit": "raise(SIGQUIT);", "alarm": "ualarm(100000, 0); for (;;) planted_spin(1);",
             "pipe": "int p[2]; if (pipe(p) || close(p[0])) return 9; while (write(p[1], p, 1) == 1) ;",
             "again": "signal(SIGTERM, clean_up); raise(SIGTERM);"}
     for name, how in ends.items():
         program = compiled("end_" + name, "#include <signal.h>\n#include <unistd.h>\n" + SPIN + f"""
 static void clean_up(int sig) {{ signal(sig, SIG_DFL); kill(getpid(), sig); }}
-int main(void) {{ (void)clean_up; planted_spin(0.3); puts("before"); fflush(stdout); {how} puts("behind"); return 0; }}""", "-w")
+int main(void) {{ (void)clean_up; planted_spin(0.1); puts("before"); fflush(stdout); {how} puts("behind"); return 0; }}""", "-w")
         held = same(program)
         # A handler that the program sets itself to SIG_DFL leaves no time to write.
         assert name == "again" or held and b"planted_spin" in held, name
@@ -297,7 +297,7 @@ int main(int n, char **v)
     pthread_t t;
     (void)v;
     pthread_create(&t, NULL, run, n > 1 ? &shared : NULL);
-    planted_spin(0.3);
+    planted_spin(0.1);
     if (n > 1) shared++;
     pthread_join(t, NULL);
     puts("fine");
