@@ -89,7 +89,7 @@ static bool open_level(struct tree *t, const struct node *n, struct level level)
     return true;
 }
 
-static bool push_frame(struct tree *t, sf_str name)
+static bool pyroscope_tree_push(struct tree *t, sf_str name)
 {
     uint32_t *to = sf_profile_list_more(t->text.b, &t->path, sizeof(*to));
     if (!to)
@@ -103,7 +103,7 @@ static void visit_tree(struct tree *t, const struct node *n, struct level above)
 {
     bool is_root = t->levels.n == 0 && !n->name.len;
     t->path.n = (uint32_t)above.n_frames;
-    if (!is_root && !push_frame(t, n->name))
+    if (!is_root && !pyroscope_tree_push(t, n->name))
         return;
     if (n->value)
         sf_stack_text_add_path(&t->text, t->path.items, t->path.n, n->value);
@@ -116,7 +116,7 @@ static bool push_chars(struct tree *t, size_t at, size_t end)
 {
     sf_str name = sf_str_part(sf_buf_str(&t->chars), at, end - at);
     t->work += name.len;
-    return name.len == 0 || push_frame(t, sf_profile_table_copy(t->text.b, name));
+    return name.len == 0 || pyroscope_tree_push(t, sf_profile_table_copy(t->text.b, name));
 }
 
 /* Only the characters of the node are searched for semicolons, and only the frames that end in it
@@ -140,7 +140,7 @@ static void visit_trie(struct tree *t, const struct node *n, struct level above)
     n_ended = t->path.n;
     if (n->value && t->chars.len) {
         if (!push_chars(t, name_at, t->chars.len) ||
-            (t->path.n == 0 && !push_frame(t, SF_STR("(unknown)")))) /* separators only */
+            (t->path.n == 0 && !pyroscope_tree_push(t, SF_STR("(unknown)")))) /* separators only */
             return;
         t->work += (t->path.n < SF_LIMIT_FRAMES ? t->path.n : SF_LIMIT_FRAMES) * sizeof(uint32_t);
         sf_stack_text_add_path(&t->text, t->path.items, t->path.n, n->value);
