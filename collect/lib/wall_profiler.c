@@ -51,14 +51,16 @@ static enum sf_wait wall_profiler_wait_of(const struct sf_task_wait *t)
     case SYS_futex: return SF_WAIT_LOCK;
     case SYS_nanosleep:
     case SYS_clock_nanosleep:
-    case SYS_pause:
     case SYS_rt_sigtimedwait: return SF_WAIT_SLEEP;
-    case SYS_poll:
     case SYS_ppoll:
-    case SYS_select:
     case SYS_pselect6:
-    case SYS_epoll_wait:
     case SYS_epoll_pwait: return SF_WAIT_POLL;
+#ifdef SYS_poll /* aarch64 has only the newer forms of these */
+    case SYS_pause: return SF_WAIT_SLEEP;
+    case SYS_poll:
+    case SYS_select:
+    case SYS_epoll_wait: return SF_WAIT_POLL;
+#endif
     case SYS_wait4:
     case SYS_waitid: return SF_WAIT_CHILD;
     case SYS_accept:

@@ -125,6 +125,7 @@ static bool read_module(struct sf_module *m, const struct dl_phdr_info *info)
         sf_rows_build(&m->rows, m->base, m->hi, hdr, hdr_len, lo, hi);
 #else
     (void)hdr_len;
+    (void)lo;
     (void)hi;
 #endif
     return true;

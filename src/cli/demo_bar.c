@@ -252,7 +252,8 @@ enum sf_err sf_demo_bar_turn(struct sf_demo_bar *b, struct sf_why *why)
         wish.ms != b->wish_ms) {
         b->refused[0] = '\0';
         if (read_wish(&wish, &req, &said))
-            snprintf(b->refused, sizeof(b->refused), "%s", said.text);
+            snprintf(b->refused, sizeof(b->refused), "%.*s", (int)sizeof(b->refused) - 1,
+                     said.text);
         else
             err = do_wish(b, &wish, why);
         b->wish_ms = wish.ms; /* stored after the change is done; until then the bar shows that a
