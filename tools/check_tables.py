@@ -44,6 +44,7 @@ KNOWN = {
     "src/render/flame_svg.c": "a colour",
     "src/store/local/profiles/profile_details.c": BITS,
     "src/store/local/profiles/profile_mem.c": CACHE + ", keyed",
+    "src/store/local/read/parted.c": BITS + "; what has the same ones is sorted",
     "src/store/local/write/memtable.c": BITS,
 }
 

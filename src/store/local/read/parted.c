@@ -1,37 +1,53 @@
+/* parted.c - compares the sorted trace indexes of the runs, window by window of the hash.
+ *
+ * A window has about WINDOW entries. A bit per slot says that an entry was seen, another that a
+ * second one was: only entries of slots with two are sorted and compared. This costs a few
+ * nanoseconds for each trace, however many runs there are. */
 #include "store/local/read/parted.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/heap.h"
-#include "base/heap_queue.h"
+#include "base/list.h"
+#include "base/num.h"
 #include "block/span/span_block_reader.h"
 #include "store/local/read/granules.h"
 
-/* Entries read at once (a few pages); most traces with one hash. */
-enum { CHUNK = 511 * 4, MAX_GROUP = 256 };
+enum {
+    CHUNK = 511 * 4,       /* entries read at once: four pages */
+    WINDOW = 1 << 14,      /* entries of a window, on average */
+    WINDOW_MOST = 1 << 17, /* a window with more: hashes are chosen by someone */
+    MAX_WINDOW_BITS = 12,
+    SLOTS_PER_ENTRY_BITS = 6,
+    MIN_SLOT_BITS = 10
+};
 
 struct stream { /* one run's index, in order */
     struct sf_run *run;
     const struct sf_span_block_reader *reader;
-    size_t place; /* of the run in the snapshot */
+    uint32_t place; /* of the run in the snapshot */
     uint64_t next, n;
     uint32_t at, n_chunk;
     uint64_t *chunk;
 };
 
+struct entry {
+    uint32_t hash, place, trace;
+};
+
 struct merge {
     struct sf_parted *p;
     struct stream *streams;
-    struct stream **heap; /* smallest hash first */
-    size_t n_streams, n_heap;
+    size_t n_streams;
     struct sf_query_ctx *q;
     struct sf_arena scratch;
-    struct {
-        size_t place;
-        uint32_t trace;
-    } group[MAX_GROUP]; /* entries with the current hash */
-    uint32_t n_group, hash;
-    bool is_shared; /* entries of two runs have it */
+    uint64_t n_all; /* entries of all streams */
+    unsigned window_bits, slot_bits;
+    uint32_t low; /* first hash of the window */
+    struct entry *entries;
+    uint32_t n_entries, entries_cap;
+    uint64_t *once, *twice; /* a bit per slot */
 };
 
 /* ---- streams ---- */
@@ -41,79 +57,128 @@ static uint32_t parted_hash_of(const struct stream *s)
     return (uint32_t)(s->chunk[s->at] >> 32);
 }
 
-/* *out_has false: the run has no more entries. */
-static enum sf_err parted_fill(struct merge *m, struct stream *s, bool *out_has, struct sf_why *why)
+/* Reads the next entries; none: the run has no more. */
+static enum sf_err parted_fill(struct merge *m, struct stream *s, struct sf_why *why)
 {
     uint64_t left = s->n - s->next;
     enum sf_err err = sf_granules_query_check(m->q, why);
     s->at = 0;
     s->n_chunk = left < CHUNK ? (uint32_t)left : CHUNK;
-    *out_has = s->n_chunk > 0;
     if (!err && s->n_chunk)
         err = sf_filter_probe_trace_index(s->reader, s->next, s->n_chunk, m->scratch, s->chunk,
                                           why);
+    s->next += s->n_chunk;
     if (err && sf_granules_query_skips(m->q, s->run, err, why)) {
-        *out_has = false; /* its traces are not needed any more */
+        s->n_chunk = 0; /* its traces are not needed any more */
+        s->next = s->n;
         err = SF_OK;
     }
-    s->next += s->n_chunk;
     return err;
 }
 
-static bool is_earlier(const void *arg, const void *a, const void *b)
+/* ---- windows ---- */
+
+static void parted_mark(struct merge *m, const struct entry *e)
 {
-    (void)arg;
-    return parted_hash_of(*(struct stream *const *)a) < parted_hash_of(*(struct stream *const *)b);
+    m->p->bits[e->place][e->trace / 8] |= (uint8_t)(1u << e->trace % 8);
 }
 
-/* ---- groups of one hash ---- */
-
-static void parted_mark(struct merge *m, size_t place, uint32_t trace)
+/* Slots of a damaged index, which is not sorted, are wrong but in bounds. */
+static uint32_t parted_slot_of(const struct merge *m, uint32_t hash)
 {
-    m->p->bits[place][trace / 8] |= (uint8_t)(1u << trace % 8);
+    unsigned shift = 32 - m->window_bits - m->slot_bits;
+    return (hash - m->low) >> shift & ((1u << m->slot_bits) - 1);
 }
 
-static void end_group(struct merge *m)
+static void parted_see(struct merge *m, uint32_t hash)
 {
-    for (uint32_t i = 0; m->is_shared && i < m->n_group; i++)
-        parted_mark(m, m->group[i].place, m->group[i].trace);
-    m->n_group = 0;
-    m->is_shared = false;
+    uint32_t slot = parted_slot_of(m, hash);
+    uint64_t bit = UINT64_C(1) << slot % 64;
+    m->twice[slot / 64] |= m->once[slot / 64] & bit;
+    m->once[slot / 64] |= bit;
 }
 
-static void parted_add_entry(struct merge *m, const struct stream *s)
-{
-    uint32_t trace = (uint32_t)s->chunk[s->at];
-    if (m->n_group && parted_hash_of(s) != m->hash)
-        end_group(m);
-    m->hash = parted_hash_of(s);
-    if (m->n_group == MAX_GROUP) { /* too many collisions: treat all as split */
-        m->is_shared = true;
-        parted_mark(m, s->place, trace);
-        return;
-    }
-    m->is_shared = m->is_shared || (m->n_group && m->group[0].place != s->place);
-    m->group[m->n_group].place = s->place;
-    m->group[m->n_group++].trace = trace;
-}
-
-static enum sf_err merge_all(struct merge *m, struct sf_why *why)
+/* Takes the stream's entries with hashes up to `last`. */
+static enum sf_err parted_take(struct merge *m, struct stream *s, uint32_t last, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
-    struct stream *s;
-    sf_heap_queue_make(m->heap, m->n_heap, sizeof(s), is_earlier, NULL);
-    while (!err && m->n_heap) {
-        bool has = true;
-        s = m->heap[0];
-        parted_add_entry(m, s);
-        if (++s->at == s->n_chunk)
-            err = parted_fill(m, s, &has, why);
-        if (has)
-            sf_heap_queue_sink(m->heap, m->n_heap, 0, sizeof(s), is_earlier, NULL);
+    while (!err && s->n_chunk && parted_hash_of(s) <= last) {
+        struct entry e = {parted_hash_of(s), s->place, (uint32_t)s->chunk[s->at]};
+        if (m->n_entries == WINDOW_MOST)
+            parted_mark(m, &e); /* and all of the window, at its end */
+        else if (!sf_list_room(&m->entries, m->n_entries, &m->entries_cap, WINDOW))
+            return sf_fail(why, SF_ERR_NOMEM, "query: no memory to find traces in several blocks");
         else
-            sf_heap_queue_pop(m->heap, m->n_heap--, sizeof(s), is_earlier, NULL);
+            m->entries[m->n_entries++] = e;
+        parted_see(m, e.hash);
+        if (++s->at == s->n_chunk)
+            err = parted_fill(m, s, why);
     }
-    end_group(m);
+    return err;
+}
+
+static int parted_by_hash(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    return (x->hash > y->hash) - (x->hash < y->hash);
+}
+
+/* Marks entries with a hash that another run has, too. */
+static void parted_end_window(struct merge *m)
+{
+    bool is_over = m->n_entries == WINDOW_MOST;
+    uint32_t n = 0, end;
+    for (uint32_t i = 0; i < m->n_entries; i++) {
+        uint32_t slot = parted_slot_of(m, m->entries[i].hash);
+        if (is_over)
+            parted_mark(m, &m->entries[i]);
+        else if (m->twice[slot / 64] >> slot % 64 & 1)
+            m->entries[n++] = m->entries[i];
+    }
+    if (n > 1)
+        qsort(m->entries, n, sizeof(*m->entries), parted_by_hash);
+    for (uint32_t i = 0; i < n; i = end) {
+        bool is_shared = false;
+        for (end = i + 1; end < n && m->entries[end].hash == m->entries[i].hash; end++)
+            is_shared = is_shared || m->entries[end].place != m->entries[i].place;
+        for (uint32_t k = i; is_shared && k < end; k++)
+            parted_mark(m, &m->entries[k]);
+    }
+    m->n_entries = 0;
+}
+
+static enum sf_err parted_size_windows(struct merge *m, struct sf_why *why)
+{
+    size_t n_words;
+    while (m->window_bits < MAX_WINDOW_BITS && m->n_all >> m->window_bits > WINDOW)
+        m->window_bits++;
+    m->slot_bits = MIN_SLOT_BITS;
+    while (m->slot_bits + m->window_bits < 32 &&
+           m->n_all >> m->window_bits > UINT64_C(1) << (m->slot_bits - SLOTS_PER_ENTRY_BITS))
+        m->slot_bits++;
+    n_words = (size_t)1 << (m->slot_bits - 6);
+    m->once = sf_heap_new_n(n_words, sizeof(*m->once));
+    m->twice = sf_heap_new_n(n_words, sizeof(*m->twice));
+    return m->once && m->twice
+               ? SF_OK
+               : sf_fail(why, SF_ERR_NOMEM, "query: no memory to find traces in several blocks");
+}
+
+static enum sf_err parted_merge(struct merge *m, struct sf_why *why)
+{
+    enum sf_err err = parted_size_windows(m, why);
+    size_t len = (size_t)1 << (m->slot_bits - 3);
+    for (uint64_t w = 0; !err && w < UINT64_C(1) << m->window_bits; w++) {
+        uint64_t width = UINT64_C(1) << (32 - m->window_bits);
+        m->low = (uint32_t)(w * width);
+        if (w) {
+            memset(m->once, 0, len);
+            memset(m->twice, 0, len);
+        }
+        for (size_t i = 0; !err && i < m->n_streams; i++)
+            err = parted_take(m, &m->streams[i], (uint32_t)((w + 1) * width - 1), why);
+        parted_end_window(m);
+    }
     return err;
 }
 
@@ -128,12 +193,11 @@ static enum sf_err open_stream(struct merge *m, struct sf_run *run, size_t place
                                struct sf_why *why)
 {
     struct stream *s = &m->streams[m->n_streams];
-    bool has = false;
     enum sf_err err = sf_run_enter(run, SF_TABLES_NONE, &s->reader, why);
     if (err)
         return sf_granules_query_skips(m->q, run, err, why) ? SF_OK : err;
     s->run = run;
-    s->place = place;
+    s->place = sf_u32(place);
     s->n = sf_span_block_reader_info(s->reader)->n_traces;
     m->n_streams++;
     m->p->lens[place] = (size_t)s->n / 8 + 1;
@@ -141,10 +205,8 @@ static enum sf_err open_stream(struct merge *m, struct sf_run *run, size_t place
     s->chunk = sf_heap_new_n(CHUNK, sizeof(*s->chunk));
     if (!m->p->bits[place] || !s->chunk)
         return sf_fail(why, SF_ERR_NOMEM, "query: no memory to find traces in several blocks");
-    err = parted_fill(m, s, &has, why);
-    if (!err && has)
-        m->heap[m->n_heap++] = s;
-    return err;
+    m->n_all += s->n;
+    return parted_fill(m, s, why);
 }
 
 static enum sf_err parted_open_streams(struct merge *m, const struct sf_snapshot *s,
@@ -183,19 +245,20 @@ enum sf_err sf_parted_find(struct sf_parted *p, const struct sf_snapshot *s, int
         p->bits = sf_heap_new_n(s->n + 1, sizeof(*p->bits));
         p->lens = sf_heap_new_n(s->n + 1, sizeof(*p->lens));
         m->streams = sf_heap_new_n(s->n + 1, sizeof(*m->streams));
-        m->heap = sf_heap_new_n(s->n + 1, sizeof(struct stream *));
-        if (!p->bits || !p->lens || !m->streams || !m->heap)
+        if (!p->bits || !p->lens || !m->streams)
             err = sf_fail(why, SF_ERR_NOMEM, "query: no memory to find traces in several blocks");
         if (!err)
             err = parted_open_streams(m, s, from_ns, to_ns, why);
-        if (!err && m->n_heap > 1)
-            err = merge_all(m, why);
+        if (!err && m->n_streams > 1)
+            err = parted_merge(m, why);
         for (size_t i = 0; i < m->n_streams; i++) {
             sf_run_leave(m->streams[i].run);
             sf_heap_free(m->streams[i].chunk);
         }
         sf_heap_free(m->streams);
-        sf_heap_free(m->heap);
+        sf_heap_free(m->entries);
+        sf_heap_free(m->once);
+        sf_heap_free(m->twice);
         sf_heap_free(m);
     }
     if (err)

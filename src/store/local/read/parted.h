@@ -1,6 +1,6 @@
 /* parted.h - which traces of a run also have rows in other runs?
  *
- * Found by merging the runs' sorted trace indexes, which compares 32 bits of the ids' hashes: a
+ * Found by comparing the sorted trace indexes of the runs, which have 32 bits of the ids' hashes: a
  * trace may be reported wrongly, but none is missed. Runs further away than the maximum length of a
  * trace (SF_PARTED_GAP_NS) are not compared. */
 #pragma once
