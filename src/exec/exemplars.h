@@ -28,6 +28,14 @@ void sf_exemplars_init(struct sf_exemplars *x);
 /* Would a span with that start be kept? It must be in the window. */
 bool sf_exemplars_has_room(struct sf_exemplars *x, const struct sf_table_series *s,
                            uint64_t start_ns);
+/* When that was just answered with no: no span that starts from *out_from on, within *out_len,
+ * would be kept either. */
+static inline void sf_exemplars_full_piece(const struct sf_exemplars *x, uint64_t *out_from,
+                                           uint64_t *out_len)
+{
+    *out_from = (uint64_t)x->window->from_ns + x->piece_from;
+    *out_len = x->piece_len;
+}
 /* Would any span that starts within [min, max] be kept? Both are in the window; `s` NULL: of any
  * series. */
 bool sf_exemplars_may_keep(struct sf_exemplars *x, const struct sf_table_series *s, uint64_t min_ns,

@@ -418,11 +418,16 @@ static enum sf_err keep_exemplars(struct run *r)
     const struct sf_span_rows *rows = &r->batch.cols->rows;
     struct sf_exemplars *x = &r->c->exemplars;
     const struct sf_table_series *only = has_one_series(r->c) ? r->c->table.series[0] : NULL;
+    uint64_t full_from = 0, full_len = 0; /* nothing that starts there is kept */
     enum sf_err err = SF_OK;
     for (uint32_t i = 0; !err && i < rows->n_rows && !x->is_full; i++) {
-        if (r->mask[i] && metrics_columns_place(r, rows->start_ns[i]) &&
-            sf_exemplars_has_room(x, only, rows->start_ns[i]))
+        uint64_t start_ns = rows->start_ns[i];
+        if (!r->mask[i] || start_ns - full_from < full_len || !metrics_columns_place(r, start_ns))
+            continue;
+        if (sf_exemplars_has_room(x, only, start_ns))
             err = keep_exemplar(r, i);
+        else
+            sf_exemplars_full_piece(x, &full_from, &full_len);
     }
     return err;
 }
