@@ -155,30 +155,68 @@ enum sf_err sf_filter_probe_groups(const struct sf_span_block_reader *r, uint16_
 
 /* ---- traces ---- */
 
-/* First pair whose hash is not below `key`. Hashes are evenly distributed, so the position is
- * estimated from the value (interpolation search); each estimate is checked. */
-static enum sf_err lower_bound(const struct sf_span_block_reader *r, uint32_t key, uint64_t n,
-                               struct sf_arena scratch, uint64_t *out, struct sf_why *why)
+enum { PAGE_ENTRIES = SF_PAGE_DATA_LEN / 8 };
+
+/* A page of the trace index, kept while the entries that are asked for are in it. */
+struct index_page {
+    const struct sf_span_block_reader *r;
+    struct sf_arena scratch;
+    uint64_t n_all, first; /* entries of the index; number of the page's first one */
+    uint32_t n;            /* entries of the page; 0: none is read yet */
+    uint8_t bytes[PAGE_ENTRIES * 8];
+};
+
+static enum sf_err index_page_turn(struct index_page *p, uint64_t entry, struct sf_why *why)
 {
-    uint64_t low = 0, high = n;
-    unsigned steps = 0;
+    uint64_t first = entry / PAGE_ENTRIES * PAGE_ENTRIES;
+    enum sf_err err;
+    if (p->n && first == p->first)
+        return SF_OK;
+    p->first = first;
+    p->n = p->n_all - first < PAGE_ENTRIES ? (uint32_t)(p->n_all - first) : PAGE_ENTRIES;
+    err = sf_span_block_reader_paged(p->r, SF_SECTION_TIDX, first * 8, p->bytes, (size_t)p->n * 8,
+                                     p->scratch, why);
+    if (err)
+        p->n = 0;
+    return err;
+}
+
+static uint32_t index_page_hash(const struct index_page *p, uint32_t i)
+{
+    return sf_load_u32le(p->bytes + (size_t)i * 8);
+}
+
+/* First entry whose hash is not below `key`. Hashes are evenly distributed, so the page is
+ * estimated from the value (interpolation search) and checked; the next guess is the page beside
+ * it, then half of what remains. */
+static enum sf_err lower_bound(struct index_page *p, uint32_t key, uint64_t *out,
+                               struct sf_why *why)
+{
+    uint64_t low = 0, high = p->n_all, guess = key * p->n_all >> 32;
+    bool is_second = true;
 
     while (low < high) {
-        uint64_t mid = low + (high - low) / 2;
-        uint8_t raw[8];
-        enum sf_err err;
-        if (steps++ == 0)
-            mid = key * n >> 32;
-        else if (steps == 2) /* one page to the other side of the first estimate */
-            mid = low == 0 ? (high > 256 ? high - 256 : mid) : (low + 256 < high ? low + 256 : mid);
-        err = sf_span_block_reader_paged(r, SF_SECTION_TIDX, mid * 8, raw, sizeof(raw), scratch,
-                                         why);
+        uint32_t from = 0, to;
+        enum sf_err err = index_page_turn(p, guess, why);
         if (err)
             return err;
-        if (sf_load_u32le(raw) < key)
-            low = mid + 1;
-        else
-            high = mid;
+        if (index_page_hash(p, 0) >= key) {
+            high = p->first < high ? p->first : high;
+        } else if (index_page_hash(p, p->n - 1) < key) {
+            low = p->first + p->n > low ? p->first + p->n : low;
+        } else {
+            for (to = p->n - 1; from < to;) { /* in this page */
+                uint32_t mid = (from + to) / 2;
+                if (index_page_hash(p, mid) < key)
+                    from = mid + 1;
+                else
+                    to = mid;
+            }
+            *out = p->first + from;
+            return SF_OK;
+        }
+        guess = !is_second ? low + (high - low) / 2 : high == p->first ? high - 1 : low;
+        is_second = false;
     }
     *out = low;
     return SF_OK;
@@ -267,13 +305,12 @@ enum sf_err sf_filter_probe_trace_index(const struct sf_span_block_reader *r, ui
     return err;
 }
 
-/* Finds the first entry of the index that may be the trace's; *out_n: number of entries, 0: the
- * filter excludes the trace. */
-static enum sf_err find_entries(const struct sf_span_block_reader *r, uint32_t tenant,
-                                uint64_t hash, struct sf_arena scratch, uint64_t *out_at,
-                                uint64_t *out_n, struct sf_why *why)
+/* Finds the first entry of the index that may be the trace's, and turns the page to it; *out_n:
+ * number of entries, 0: the filter excludes the trace. */
+static enum sf_err find_entries(struct index_page *p, uint32_t tenant, uint64_t hash,
+                                uint64_t *out_at, uint64_t *out_n, struct sf_why *why)
 {
-    uint64_t n = r->sections[SF_SECTION_TIDX].raw_len / 8;
+    const struct sf_span_block_reader *r = p->r;
     bool may_be;
     enum sf_err err;
 
@@ -283,26 +320,50 @@ static enum sf_err find_entries(const struct sf_span_block_reader *r, uint32_t t
     if (r->sections[SF_SECTION_TIDX].raw_len != r->info.n_traces * 8)
         return sf_fail(why, SF_ERR_CORRUPT, "block: section TIDX: not one entry per trace");
     err = sf_filter_probe(r, SF_SECTION_TFLT, 0, r->sections[SF_SECTION_TFLT].raw_len, hash,
-                          scratch, &may_be, why);
+                          p->scratch, &may_be, why);
     if (err || !may_be)
         return err;
-    *out_n = n;
-    return lower_bound(r, (uint32_t)(hash >> 32), n, scratch, out_at, why);
+    *out_n = p->n_all = r->info.n_traces;
+    return lower_bound(p, (uint32_t)(hash >> 32), out_at, why);
 }
 
 enum sf_err sf_filter_probe_may_have_trace(const struct sf_span_block_reader *r, uint32_t tenant,
                                            sf_trace_id id, struct sf_arena scratch, bool *out,
-                                           struct sf_why *why)
+                                           uint64_t *out_at, struct sf_why *why)
 {
-    uint64_t hash = sf_trace_id_hash(id, tenant), at, n;
-    uint8_t pair[8] = {0};
-    enum sf_err err = find_entries(r, tenant, hash, scratch, &at, &n, why);
+    uint64_t hash = sf_trace_id_hash(id, tenant), n;
+    struct index_page p = {.r = r, .scratch = scratch};
+    enum sf_err err = find_entries(&p, tenant, hash, out_at, &n, why);
 
     *out = false;
-    if (err || at >= n)
+    if (err || *out_at >= n)
         return err;
-    err = sf_span_block_reader_paged(r, SF_SECTION_TIDX, at * 8, pair, sizeof(pair), scratch, why);
-    *out = !err && sf_load_u32le(pair) == hash >> 32;
+    err = index_page_turn(&p, *out_at, why);
+    *out = !err && index_page_hash(&p, (uint32_t)(*out_at - p.first)) == hash >> 32;
+    return err;
+}
+
+static enum sf_err find_trace_from(struct index_page *p, uint32_t tenant, sf_trace_id id,
+                                   uint64_t at, bool *out_found, struct sf_trace_place *out,
+                                   struct sf_why *why)
+{
+    uint32_t half = (uint32_t)(sf_trace_id_hash(id, tenant) >> 32);
+    enum sf_err err = SF_OK;
+
+    *out_found = false;
+    for (; !err && at < p->n_all && !*out_found; at++) {
+        const uint8_t *pair;
+        err = index_page_turn(p, at, why);
+        if (err)
+            break;
+        pair = p->bytes + (size_t)(at - p->first) * 8;
+        if (sf_load_u32le(pair) != half)
+            break;
+        if (sf_load_u32le(pair + 4) >= p->r->info.n_traces)
+            return sf_fail(why, SF_ERR_CORRUPT, "block: section TIDX: a trace that does not exist");
+        err = check_trace(p->r, sf_load_u32le(pair + 4), tenant, id, p->scratch, out_found, out,
+                          why);
+    }
     return err;
 }
 
@@ -310,23 +371,21 @@ enum sf_err sf_filter_probe_find_trace(const struct sf_span_block_reader *r, uin
                                        sf_trace_id id, struct sf_arena scratch, bool *out_found,
                                        struct sf_trace_place *out, struct sf_why *why)
 {
-    uint64_t hash = sf_trace_id_hash(id, tenant), at, n;
-    enum sf_err err = find_entries(r, tenant, hash, scratch, &at, &n, why);
+    struct index_page p = {.r = r, .scratch = scratch};
+    uint64_t at, n;
+    enum sf_err err = find_entries(&p, tenant, sf_trace_id_hash(id, tenant), &at, &n, why);
 
     *out_found = false;
-    for (; !err && at < n; at++) {
-        uint8_t pair[8];
-        err = sf_span_block_reader_paged(r, SF_SECTION_TIDX, at * 8, pair, sizeof(pair), scratch,
-                                         why);
-        if (err || sf_load_u32le(pair) != hash >> 32)
-            break;
-        if (sf_load_u32le(pair + 4) >= r->info.n_traces)
-            return sf_fail(why, SF_ERR_CORRUPT, "block: section TIDX: a trace that does not exist");
-        err = check_trace(r, sf_load_u32le(pair + 4), tenant, id, scratch, out_found, out, why);
-        if (err || *out_found)
-            break;
-    }
-    return err;
+    return err || at >= n ? err : find_trace_from(&p, tenant, id, at, out_found, out, why);
+}
+
+enum sf_err sf_filter_probe_find_trace_at(const struct sf_span_block_reader *r, uint32_t tenant,
+                                          sf_trace_id id, uint64_t at, struct sf_arena scratch,
+                                          bool *out_found, struct sf_trace_place *out,
+                                          struct sf_why *why)
+{
+    struct index_page p = {.r = r, .scratch = scratch, .n_all = r->info.n_traces};
+    return find_trace_from(&p, tenant, id, at, out_found, out, why);
 }
 
 /* ---- span ids ---- */

@@ -65,10 +65,15 @@ struct sf_trace_place {
     uint32_t granule, row, n_rows;
     uint32_t trace; /* its number in the block */
 };
-/* May the block contain the trace? Probes the filter; needs no tables. */
+/* May the block contain the trace? Probes the filter and the index; needs no tables. *out_at: where
+ * sf_filter_probe_find_trace_at() continues. */
 enum sf_err sf_filter_probe_may_have_trace(const struct sf_span_block_reader *r, uint32_t tenant,
                                            sf_trace_id id, struct sf_arena scratch, bool *out,
-                                           struct sf_why *why);
+                                           uint64_t *out_at, struct sf_why *why);
+enum sf_err sf_filter_probe_find_trace_at(const struct sf_span_block_reader *r, uint32_t tenant,
+                                          sf_trace_id id, uint64_t at, struct sf_arena scratch,
+                                          bool *out_found, struct sf_trace_place *out,
+                                          struct sf_why *why);
 /* Does the block contain this trace? The filter excludes most blocks with one probe. */
 enum sf_err sf_filter_probe_find_trace(const struct sf_span_block_reader *r, uint32_t tenant,
                                        sf_trace_id id, struct sf_arena scratch, bool *out_found,

@@ -416,7 +416,7 @@ static enum sf_err next_whole(struct cursor *c, bool *out, struct sf_why *why)
             const struct noted *n = &c->noted[c->at_noted++];
             c->at = 0;
             sf_trace_read_reset(&c->read);
-            err = sf_trace_read_load(&c->read, n->tenant, n->id, 0, 0, why);
+            err = sf_trace_read_load(&c->read, n->tenant, n->id, 0, 0, NULL, why);
             if (!err)
                 take_left_out(c, n);
         }

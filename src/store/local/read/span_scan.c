@@ -404,22 +404,22 @@ static enum sf_err span_scan_load(struct cursor *c, const struct sf_candidate *c
                                   struct sf_why *why)
 {
     const struct sf_candidate_spot *spot = &cand->spot;
+    struct sf_trace_read_known known = {.at = spot->at};
     int64_t from_ns = 0, to_ns = 0; /* all runs */
     enum sf_err err = SF_OK;
     sf_trace_read_reset(&c->read);
     if (!c->has_parted && c->is_far_known && ++c->n_loads == MANY_LOADS)
         err = find_parted(c, why);
-    if (err)
-        return err;
-    if (c->has_parted && c->is_far_known && spot->is_known &&
-        !sf_parted_has(&c->parted, spot->run, spot->trace) &&
-        !atomic_load(&c->read.snapshot->runs[spot->run]->is_bad))
-        return sf_trace_read_load_at(&c->read, cand->tenant, cand->id,
-                                     c->read.snapshot->runs[spot->run], spot->at, why);
+    if (err || !spot->is_known)
+        return err ? err : sf_trace_read_load(&c->read, cand->tenant, cand->id, 0, 0, NULL, why);
+    known.run = c->read.snapshot->runs[spot->run];
+    if (c->has_parted && c->is_far_known && !sf_parted_has(&c->parted, spot->run, spot->trace) &&
+        !atomic_load(&known.run->is_bad))
+        return sf_trace_read_load_at(&c->read, cand->tenant, cand->id, known.run, known.at, why);
     /* Its other rows are near in time: fewer runs to read. */
-    if (c->is_far_listed && spot->is_known)
-        span_scan_find_around(&c->read.snapshot->runs[spot->run]->row, &from_ns, &to_ns);
-    return sf_trace_read_load(&c->read, cand->tenant, cand->id, from_ns, to_ns, why);
+    if (c->is_far_listed)
+        span_scan_find_around(&known.run->row, &from_ns, &to_ns);
+    return sf_trace_read_load(&c->read, cand->tenant, cand->id, from_ns, to_ns, &known, why);
 }
 
 static void span_scan_leave_out(struct cursor *c, sf_trace_id id)

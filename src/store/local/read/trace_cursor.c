@@ -74,7 +74,7 @@ static enum sf_err load_next(struct cursor *c, struct sf_why *why)
         if (err)
             return err;
         renew_snapshot(c);
-        err = sf_trace_read_load(&c->read, tenant, ask->id, ask->from_ns, ask->to_ns, why);
+        err = sf_trace_read_load(&c->read, tenant, ask->id, ask->from_ns, ask->to_ns, NULL, why);
         if (!err && is_mixed(&c->read))
             qsort(c->read.rows, c->read.n_rows, sizeof(*c->read.rows), trace_cursor_by_source);
     }

@@ -279,41 +279,27 @@ static enum sf_err trace_read_add_granule(struct sf_trace_read *t, struct sf_run
 
 /* Checks the filter first, so that the tables of blocks without the trace are not loaded. */
 static enum sf_err may_have_trace(struct sf_trace_read *t, struct sf_run *run, bool *out,
-                                  struct sf_why *why)
+                                  uint64_t *out_at, struct sf_why *why)
 {
     const struct sf_span_block_reader *reader;
     enum sf_err err = sf_run_enter(run, SF_TABLES_NONE, &reader, why);
     if (err)
         return err;
-    err = sf_filter_probe_may_have_trace(reader, t->tenant, t->id, t->batch, out, why);
+    err = sf_filter_probe_may_have_trace(reader, t->tenant, t->id, t->batch, out, out_at, why);
     sf_run_leave(run);
     return err;
 }
 
-static enum sf_err trace_read_add_run(struct sf_trace_read *t, struct sf_run *run,
-                                      struct sf_why *why)
+/* Adds the rows of the trace from `place` on, with its further granules. */
+static enum sf_err trace_read_add_place(struct sf_trace_read *t, struct sf_run *run,
+                                        const struct sf_span_block_reader *reader,
+                                        struct sf_trace_place place, struct sf_why *why)
 {
-    const struct sf_span_block_reader *reader;
-    struct sf_trace_place place = {0};
-    uint32_t n_granules;
-    bool is_found = false, is_long;
-    enum sf_err err;
-    t->q->stats.n_blocks++;
-    t->batch.at = 0;
-    err = may_have_trace(t, run, &is_found, why);
-    if (err || !is_found) {
-        t->q->stats.n_skipped += !err;
-        return err;
-    }
-    err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
-    if (err)
-        return err;
-    err = sf_filter_probe_find_trace(reader, t->tenant, t->id, t->batch, &is_found, &place, why);
-    if (!err && !is_found)
-        t->q->stats.n_skipped++;
-    n_granules = sf_span_block_reader_granules(reader);
-    is_long = is_found && place.granule + 1 < n_granules &&
-              sf_span_block_reader_granule(reader, place.granule + 1)->is_continuation;
+    uint32_t n_granules = sf_span_block_reader_granules(reader);
+    bool is_found = true,
+         is_long = place.granule + 1 < n_granules &&
+                   sf_span_block_reader_granule(reader, place.granule + 1)->is_continuation;
+    enum sf_err err = SF_OK;
     while (!err && is_found) {
         err = trace_read_add_granule(t, run, sf_span_block_reader_granule(reader, place.granule),
                                      place, is_long, why);
@@ -323,6 +309,48 @@ static enum sf_err trace_read_add_run(struct sf_trace_read *t, struct sf_run *ru
                    sf_span_block_reader_granule(reader, place.granule)->is_continuation;
         place.n_rows = is_found ? sf_span_block_reader_granule(reader, place.granule)->n_rows : 0;
     }
+    return err;
+}
+
+static enum sf_err trace_read_add_run(struct sf_trace_read *t, struct sf_run *run,
+                                      struct sf_why *why)
+{
+    const struct sf_span_block_reader *reader;
+    struct sf_trace_place place = {0};
+    bool is_found = false;
+    uint64_t at;
+    enum sf_err err;
+    t->q->stats.n_blocks++;
+    t->batch.at = 0;
+    err = may_have_trace(t, run, &is_found, &at, why);
+    if (err || !is_found) {
+        t->q->stats.n_skipped += !err;
+        return err;
+    }
+    err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
+    if (err)
+        return err;
+    err = sf_filter_probe_find_trace_at(reader, t->tenant, t->id, at, t->batch, &is_found, &place,
+                                        why);
+    if (!err && !is_found)
+        t->q->stats.n_skipped++;
+    if (!err && is_found)
+        err = trace_read_add_place(t, run, reader, place, why);
+    sf_run_leave(run);
+    return err;
+}
+
+/* The same for a run in which the trace was found before, in one granule. */
+static enum sf_err trace_read_add_known(struct sf_trace_read *t, struct sf_run *run,
+                                        struct sf_trace_place place, struct sf_why *why)
+{
+    const struct sf_span_block_reader *reader;
+    enum sf_err err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
+    if (err)
+        return err;
+    t->q->stats.n_blocks++;
+    err = trace_read_add_granule(t, run, sf_span_block_reader_granule(reader, place.granule), place,
+                                 false, why);
     sf_run_leave(run);
     return err;
 }
@@ -378,7 +406,8 @@ static enum sf_err trace_read_count_memory(struct sf_trace_read *t, struct sf_wh
 }
 
 enum sf_err sf_trace_read_load(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
-                               int64_t from_ns, int64_t to_ns, struct sf_why *why)
+                               int64_t from_ns, int64_t to_ns,
+                               const struct sf_trace_read_known *known, struct sf_why *why)
 {
     struct sf_snapshot *s = t->snapshot;
     struct sf_why own;
@@ -397,7 +426,8 @@ enum sf_err sf_trace_read_load(struct sf_trace_read *t, uint32_t tenant, sf_trac
             sf_granules_query_misses(t->q, run);
             continue;
         }
-        err = trace_read_add_run(t, run, why);
+        err = known && known->run == run ? trace_read_add_known(t, run, known->at, why)
+                                         : trace_read_add_run(t, run, why);
         if (err && sf_granules_query_skips(t->q, run, err, why))
             err = SF_OK;
         if (!err)

@@ -63,9 +63,16 @@ void sf_trace_read_done(struct sf_trace_read *t); /* a zeroed one is fine */
  * and before its snapshot is taken. */
 enum sf_err sf_trace_read_fresh(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
                                 struct sf_why *why);
-/* Loads all other rows, from blocks that may overlap [from, to] (0 and 0: all). */
+/* Where the rows of a trace are in one of the runs: all in one granule. */
+struct sf_trace_read_known {
+    struct sf_run *run;
+    struct sf_trace_place at;
+};
+/* Loads all other rows, from blocks that may overlap [from, to] (0 and 0: all). In the run of
+ * `known`, which may be NULL, the trace is not looked up. */
 enum sf_err sf_trace_read_load(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
-                               int64_t from_ns, int64_t to_ns, struct sf_why *why);
+                               int64_t from_ns, int64_t to_ns,
+                               const struct sf_trace_read_known *known, struct sf_why *why);
 /* The same for a trace that is completely in one granule of one run. */
 enum sf_err sf_trace_read_load_at(struct sf_trace_read *t, uint32_t tenant, sf_trace_id id,
                                   struct sf_run *run, struct sf_trace_place place,
