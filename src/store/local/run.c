@@ -12,6 +12,7 @@
 #include "base/heap.h"
 #include "block/profile/profile_block_reader.h"
 #include "block/span/span_block_reader.h"
+#include "block/span/value_summary.h"
 #include "os/dir.h"
 #include "store/local/read/doubles.h"
 #include "store/local/read/partials.h"
@@ -142,6 +143,12 @@ void sf_run_free(struct sf_run *r)
     if (r->reader_len)
         sf_budget_sub(rs->budget, sf_run_is_part(r) ? SF_LINE_PARTS : SF_LINE_READERS,
                       r->reader_len);
+    if (r->summary) {
+        size_t len = sf_value_summary_memory(r->summary);
+        atomic_fetch_sub(&rs->summaries_len, len);
+        sf_budget_sub(rs->budget, SF_LINE_READERS, len);
+        sf_value_summary_free(r->summary);
+    }
     sf_span_block_reader_close(r->reader);
     sf_profile_block_reader_close(r->profiles);
     sf_mutex_done(&r->lock);
@@ -243,11 +250,18 @@ static struct sf_run *run_find_first(struct sf_runs *rs, bool is_kept)
     return first;
 }
 
+/* What summaries leave of the line. */
+static size_t run_readers_cap(const struct sf_runs *rs)
+{
+    size_t cap = rs->budget->cap[SF_LINE_READERS], len = atomic_load(&rs->summaries_len);
+    return cap > len ? cap - len : 0;
+}
+
 /* Should the first fresh reader become a kept one? Yes if there is space, or if a kept one is used
  * at most half as often. */
 static bool is_worth_keeping(struct sf_runs *rs, const struct sf_run *fresh)
 {
-    size_t cap = rs->budget->cap[SF_LINE_READERS];
+    size_t cap = run_readers_cap(rs);
     struct sf_run *kept;
     if (rs->open_len[1] + fresh->listed_len <= cap - cap / FRESH_PARTS)
         return true;
@@ -260,7 +274,7 @@ static bool is_worth_keeping(struct sf_runs *rs, const struct sf_run *fresh)
 /* The reader to close, with its lock held; NULL: all are in use. */
 static struct sf_run *find_victim(struct sf_runs *rs)
 {
-    size_t fresh_cap = rs->budget->cap[SF_LINE_READERS] / FRESH_PARTS;
+    size_t fresh_cap = run_readers_cap(rs) / FRESH_PARTS;
     struct sf_run *kept, *fresh = run_find_first(rs, false);
     while (fresh && rs->open_len[0] > fresh_cap && is_worth_keeping(rs, fresh)) {
         rs->open_len[0] -= fresh->listed_len;
@@ -344,6 +358,54 @@ static size_t memory_of(const struct sf_run *r)
                        : 0;
 }
 
+/* ---- summaries ----
+ *
+ * They stay when the tables of their blocks are closed, in an eighth of the line. Searches for a
+ * value that most blocks do not have then open only the others. */
+
+enum { SUMMARY_PARTS = 8, SUMMARY_CAP = 1 << 20 };
+
+static void run_summarize(struct sf_run *r)
+{
+    struct sf_runs *rs = r->home;
+    struct sf_arena scratch = {0};
+    struct sf_value_summary *summary = NULL;
+    size_t len;
+    r->has_tried_summary = true;
+    if (!sf_arena_init(&scratch, SUMMARY_CAP) ||
+        sf_value_summary_new(r->reader, scratch, &summary, NULL))
+        summary = NULL; /* searches read the tables; damage is found there */
+    sf_arena_done(&scratch);
+    if (!summary)
+        return;
+    len = sf_value_summary_memory(summary);
+    if (atomic_fetch_add(&rs->summaries_len, len) + len >
+        rs->budget->cap[SF_LINE_READERS] / SUMMARY_PARTS) {
+        atomic_fetch_sub(&rs->summaries_len, len);
+        r->has_tried_summary = false; /* tried again when others are gone */
+        sf_value_summary_free(summary);
+        return;
+    }
+    sf_budget_add(rs->budget, SF_LINE_READERS, len);
+    r->summary = summary;
+}
+
+static bool run_wants_summary(const struct sf_run *r, unsigned tables)
+{
+    return (tables & SF_TABLES_ROWS) && r->reader && !sf_run_is_part(r) && !r->has_tried_summary &&
+           atomic_load(&r->home->summaries_len) <
+               r->home->budget->cap[SF_LINE_READERS] / SUMMARY_PARTS / 8 * 7;
+}
+
+const struct sf_value_summary *sf_run_summary(struct sf_run *r)
+{
+    const struct sf_value_summary *summary;
+    sf_mutex_lock(&r->lock);
+    summary = r->summary;
+    sf_mutex_unlock(&r->lock);
+    return summary;
+}
+
 /* Opens a closed reader, decodes the requested tables, and counts the memory. */
 static enum sf_err open_tables(struct sf_run *r, unsigned tables, struct sf_why *why)
 {
@@ -351,6 +413,8 @@ static enum sf_err open_tables(struct sf_run *r, unsigned tables, struct sf_why 
     enum sf_err err = r->reader || r->profiles ? SF_OK : open_block(r, why);
     if (!err && r->reader)
         err = sf_span_block_reader_load(r->reader, tables, why);
+    if (!err && run_wants_summary(r, tables))
+        run_summarize(r);
     more = memory_of(r) - before;
     r->reader_len += more;
     if (more)

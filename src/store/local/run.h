@@ -16,6 +16,7 @@
 struct sf_dir;
 struct sf_span_block_reader;
 struct sf_profile_block_reader;
+struct sf_value_summary;
 struct sf_runs;
 struct sf_partials;
 struct sf_doubles;
@@ -34,13 +35,15 @@ struct sf_run {
     atomic_uint_fast64_t outlive_mark;
     atomic_bool is_alone; /* has too many traces or stacks to be merged with others again */
     atomic_uint_fast64_t merge_len, merge_slot_len; /* profiles: profile_merge_size.c; 0: unknown */
-    /* Guards the four below. Held while the file is opened, so that only readers of this block
+    /* Guards the six below. Held while the file is opened, so that only readers of this block
      * wait; a leaf lock. While sf_runs.lock is held, it is only tried. */
     struct sf_mutex lock;
     struct sf_span_block_reader *reader;      /* of spans, or */
     struct sf_profile_block_reader *profiles; /* of profiles */
     unsigned n_users;
     size_t reader_len;
+    struct sf_value_summary *summary; /* of a block of spans: made when its tables are first read */
+    bool has_tried_summary;
     /* The remaining fields are guarded by sf_runs.lock. */
     uint64_t used_at;
     uint64_t n_uses; /* halved from time to time, also while the block is closed */
@@ -70,6 +73,7 @@ struct sf_runs { /* shared by all runs of one store */
     uint64_t tick;
     uint64_t n_loads; /* how often tables were decoded */
     atomic_uint_fast64_t n_bad;
+    atomic_size_t summaries_len; /* memory of the runs' summaries */
 };
 
 void sf_runs_init(struct sf_runs *rs, struct sf_dir *dir, struct sf_budget *budget);
@@ -99,6 +103,9 @@ enum sf_err sf_run_enter(struct sf_run *r, unsigned tables, const struct sf_span
 /* The same for a block of profiles. */
 enum sf_err sf_run_enter_profiles(struct sf_run *r, const struct sf_profile_block_reader **out,
                                   struct sf_why *why);
+/* The summary of a block of spans, which lives as long as the run. NULL: its tables were not read
+ * yet, or there is no space for it. */
+const struct sf_value_summary *sf_run_summary(struct sf_run *r);
 void sf_run_leave(struct sf_run *r);
 /* Takes a damaged block out of use and reports it once. */
 void sf_run_quarantine(struct sf_run *r, const char *sentence);

@@ -43,17 +43,21 @@ static uint64_t loads(struct store_rig *r)
     return store_rig_local(r)->runs.n_loads;
 }
 
-/* Room for so many blocks with the tables of their rows; all but the first are closed. */
+/* Room for so many blocks with the tables of their rows, beside the summaries of all; all but the
+ * first are closed. */
 static void leave_room_for(struct store_rig *r, struct sf_snapshot *s, unsigned n)
 {
     struct sf_budget *b = &store_rig_local(r)->budget;
-    size_t one;
-    b->cap[SF_LINE_READERS] = 0;
+    size_t one, summaries;
     for (size_t i = 0; i < s->n; i++)
         use(s->runs[i], SF_TABLES_ROWS);
+    b->cap[SF_LINE_READERS] = 0;
+    use(s->runs[1], SF_TABLES_ALL); /* closes all */
     use(s->runs[0], SF_TABLES_ROWS);
-    one = sf_budget_used(b, SF_LINE_READERS);
-    b->cap[SF_LINE_READERS] = one * n + one / 2;
+    summaries = atomic_load(&store_rig_local(r)->runs.summaries_len);
+    assert_true(summaries > 0);
+    one = sf_budget_used(b, SF_LINE_READERS) - summaries;
+    b->cap[SF_LINE_READERS] = summaries + one * n + one / 2;
 }
 
 TEST(run, decodes_only_the_tables_asked_for)

@@ -1,5 +1,7 @@
 #include "store/local/read/run_filter.h"
 
+#include "block/span/value_summary.h"
+
 bool sf_run_filter_overlaps(const struct sf_run_filter *l, int64_t min_ns, int64_t max_ns)
 {
     return (l->from_ns == 0 && l->to_ns == 0) || (min_ns <= l->to_ns && max_ns >= l->from_ns);
@@ -26,6 +28,45 @@ enum sf_err sf_run_filter_may_match(const struct sf_run_filter *l,
     for (size_t i = 0; !err && !*out && i < l->n_conds; i++)
         err = sf_granule_match_may_hold(reader, granule, tenant, &l->conds[i], 1, memo, scratch,
                                         out, why);
+    return err;
+}
+
+static enum sf_err summary_may_match(const struct sf_run_filter *l,
+                                     const struct sf_value_summary *summary,
+                                     const struct sf_span_block_reader *reader, uint32_t tenant,
+                                     struct sf_arena scratch, bool *out, struct sf_why *why)
+{
+    enum sf_err err = SF_OK;
+    if (l->is_all)
+        return sf_value_summary_may_hold(summary, reader, tenant, l->conds, l->n_conds, scratch,
+                                         out, why);
+    *out = false;
+    for (size_t i = 0; !err && !*out && i < l->n_conds; i++)
+        err = sf_value_summary_may_hold(summary, reader, tenant, &l->conds[i], 1, scratch, out,
+                                        why);
+    return err;
+}
+
+enum sf_err sf_run_filter_rules_out(const struct sf_run_filter *l, struct sf_run *run,
+                                    const uint32_t *tenants, size_t n_tenants,
+                                    struct sf_arena scratch, uint32_t *out_n, struct sf_why *why)
+{
+    const struct sf_value_summary *summary = l->n_conds ? sf_run_summary(run) : NULL;
+    const struct sf_span_block_reader *reader;
+    bool may = false;
+    enum sf_err err;
+    *out_n = 0;
+    if (!summary)
+        return SF_OK;
+    err = sf_run_enter(run, SF_TABLES_NONE, &reader, why);
+    if (err)
+        return err;
+    for (size_t i = 0; !err && !may && i < n_tenants; i++) {
+        if (run->row.tenant == 0 || run->row.tenant == tenants[i])
+            err = summary_may_match(l, summary, reader, tenants[i], scratch, &may, why);
+    }
+    sf_run_leave(run);
+    *out_n = err || may ? 0 : sf_value_summary_granules(summary);
     return err;
 }
 

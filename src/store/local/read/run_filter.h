@@ -19,6 +19,11 @@ enum sf_err sf_run_filter_may_match(const struct sf_run_filter *l,
                                     const struct sf_span_block_reader *reader, uint32_t granule,
                                     struct sf_match_memo *memo, struct sf_arena scratch, bool *out,
                                     struct sf_why *why);
+/* The same for all granules of a block, whose summary decides without its tables. *out_n: their
+ * number if none may hold such a row of the tenants, else 0. */
+enum sf_err sf_run_filter_rules_out(const struct sf_run_filter *l, struct sf_run *run,
+                                    const uint32_t *tenants, size_t n_tenants,
+                                    struct sf_arena scratch, uint32_t *out_n, struct sf_why *why);
 /* Calls `see` for every selected run, with its index in the snapshot, the newest last or first,
  * until *out_is_done. A damaged run is left out and clears q->is_exact. */
 typedef enum sf_err (*sf_run_filter_fn)(void *arg, size_t place, bool *out_is_done,

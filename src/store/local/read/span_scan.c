@@ -164,12 +164,29 @@ static enum sf_err expand_granules(struct cursor *c, const struct unit *whole,
     return err;
 }
 
+/* *out_n: number of the run's granules if none can hold a match, else 0. */
+static enum sf_err rule_out_run(struct cursor *c, const struct unit *whole, uint32_t *out_n,
+                                struct sf_why *why)
+{
+    enum sf_err err;
+    *out_n = sf_ruled_out_all(&c->ruled_out, whole->place);
+    if (*out_n)
+        return SF_OK;
+    err = sf_run_filter_rules_out(&c->where, whole->run, c->tenants, c->n_tenants, c->scratch,
+                                  out_n, why);
+    for (uint32_t g = 0; g < *out_n; g++)
+        sf_ruled_out_add(&c->ruled_out, whole->place, g, *out_n);
+    return err;
+}
+
 static enum sf_err expand_run(struct cursor *c, const struct unit *whole, struct sf_why *why)
 {
     struct sf_run *run = whole->run;
     const struct sf_span_block_reader *reader;
-    uint32_t n_out = sf_ruled_out_all(&c->ruled_out, whole->place);
-    enum sf_err err = n_out ? SF_OK : sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
+    uint32_t n_out;
+    enum sf_err err = rule_out_run(c, whole, &n_out, why);
+    if (!err && !n_out)
+        err = sf_run_enter(run, SF_TABLES_ROWS, &reader, why);
     if (err)
         return err;
     c->q->stats.n_blocks++;
