@@ -30,18 +30,21 @@ static const struct table tables[SF_SHIP_TABLES] = {
          "(tenant LowCardinality(String), day Date, resource UInt64, service "
          "LowCardinality(String), "
          "keys Array(LowCardinality(String)), vals Array(String), body String CODEC(ZSTD(3))) "
-         "ENGINE = ReplacingMergeTree PARTITION BY day ORDER BY (tenant, service, resource)"},
+         "ENGINE = ReplacingMergeTree PARTITION BY day ORDER BY (tenant, service, resource)",
+         NULL},
     [SF_SHIP_SCOPES] =
         {"scopes", "tenant, day, scope, name, version, body",
          "(tenant LowCardinality(String), day Date, scope UInt64, name LowCardinality(String), "
          "version LowCardinality(String), body String CODEC(ZSTD(3))) "
-         "ENGINE = ReplacingMergeTree PARTITION BY day ORDER BY (tenant, scope)"},
+         "ENGINE = ReplacingMergeTree PARTITION BY day ORDER BY (tenant, scope)",
+         NULL},
     [SF_SHIP_SERIES] =
         {"series", "tenant, day, service, type, series, keys, vals",
          "(tenant LowCardinality(String), day Date, service LowCardinality(String), "
          "type LowCardinality(String), series UInt64, keys Array(LowCardinality(String)), "
          "vals Array(String)) "
-         "ENGINE = ReplacingMergeTree PARTITION BY day ORDER BY (tenant, service, type, series)"},
+         "ENGINE = ReplacingMergeTree PARTITION BY day ORDER BY (tenant, service, type, series)",
+         NULL},
     [SF_SHIP_FRAMES] =
         {"frames",
          "tenant, day, frame, functions, system_names, files, lines, start_lines, module, "
@@ -52,12 +55,14 @@ static const struct table tables[SF_SHIP_TABLES] = {
          "files Array(String) CODEC(ZSTD(1)), lines Array(UInt32), start_lines Array(UInt32), "
          "module LowCardinality(String), build_id LowCardinality(String), address UInt64, kind "
          "UInt8) ENGINE = ReplacingMergeTree PARTITION BY day ORDER BY (tenant, frame) "
-         "SETTINGS index_granularity = 1024"},
+         "SETTINGS index_granularity = 1024",
+         NULL},
     [SF_SHIP_STACKS] =
         {"stacks", "tenant, day, stack, frames",
          "(tenant LowCardinality(String), day Date, stack UInt64, frames Array(UInt64) "
          "CODEC(ZSTD(1))) ENGINE = ReplacingMergeTree PARTITION BY day ORDER BY (tenant, stack) "
-         "SETTINGS index_granularity = 1024"},
+         "SETTINGS index_granularity = 1024",
+         NULL},
     [SF_SHIP_TRACES] =
         {"traces",
          "tenant, day, trace_id, start_ns, end_ns, services, root_service, root_name, spans, "
@@ -148,7 +153,8 @@ static const struct table tables[SF_SHIP_TABLES] = {
          "(node FixedString(16), batch UInt64, shard UInt16, shards UInt16, first_record UInt64, "
          "last_record UInt64, day Date, from_day Date, to_day Date, received_ns Int64, "
          "traces UInt64, spans UInt64, profiles UInt64, aggregates UInt64, details UInt64) "
-         "ENGINE = MergeTree PARTITION BY day ORDER BY (node, first_record)" COUNTED},
+         "ENGINE = MergeTree PARTITION BY day ORDER BY (node, first_record)" COUNTED,
+         NULL},
 };
 
 const char *sf_schema_table_name(enum sf_ship_table table)
