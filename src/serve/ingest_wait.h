@@ -18,5 +18,13 @@ enum sf_ingest_wait {
     SF_INGEST_WAIT_LONGER, /* the request is in the queue again and no longer the caller's */
     SF_INGEST_WAIT_IN_VAIN /* it is refused; the answer is filled */
 };
+/* Called on an ingest thread which has begun with a request and finds no memory for it, although it
+ * did not have to wait before: the other threads were faster. Sleeps for 1 ms. False: the request
+ * has waited as long as it may, its client has disconnected, or the server stops. */
+bool sf_ingest_wait_turn(const struct sf_call *call);
+/* Gives the batch of a request to the store, again and again while the store has no memory for it
+ * and the request may wait. BUSY, FULL and others: the batch is still the caller's. */
+enum sf_err sf_ingest_wait_append(struct sf_call *call, unsigned writer, struct sf_batch **give,
+                                  struct sf_why *why);
 /* Called on an ingest thread; it sleeps for 1 ms before the request goes back to the queue. */
 enum sf_ingest_wait sf_ingest_wait(struct sf_call *call);

@@ -245,7 +245,9 @@ enum sf_large_turn sf_large_turn_run(struct sf_call *call, struct sf_worker *wor
     enum sf_large_turn turn = is_large ? sf_large_turn_take(call) : SF_LARGE_TURN_MINE;
     if (turn != SF_LARGE_TURN_MINE)
         return turn;
-    worker->is_decoding = may_decode(&call->service->large);
+    do {
+        worker->is_decoding = may_decode(&call->service->large);
+    } while (!worker->is_decoding && sf_ingest_wait_turn(call));
     *out_err = worker->is_decoding
                    ? large_turn_try(call, worker, attempt, arg, why)
                    : sf_fail(why, SF_ERR_BUSY, "all of the server's memory is in use; retry");

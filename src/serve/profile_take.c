@@ -1,4 +1,5 @@
 #include "serve/profile_take.h"
+#include "serve/ingest_wait.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include "intake/series_cap.h"
 #include "serve/admission.h"
 #include "serve/grpc_web.h"
+#include "serve/ingest_wait.h"
 #include "serve/plain_body.h"
 
 struct bodies { /* as sent, and without its content encoding */
@@ -121,8 +123,7 @@ static void profile_take_on_durable(struct sf_ticket *ticket)
 }
 
 /* False: the store has it and the call may be gone already. */
-static bool profile_take_give_to_store(struct sf_profile_take *t, struct sf_store *store,
-                                       struct sf_admission *admission)
+static bool profile_take_give_to_store(struct sf_profile_take *t, struct sf_admission *admission)
 {
     struct sf_batch *batch = sf_profile_upload_take(&t->upload);
     struct sf_call *call = t->call;
@@ -135,7 +136,7 @@ static bool profile_take_give_to_store(struct sf_profile_take *t, struct sf_stor
     }
     call->n_spans = t->upload.sum.n_samples;
     call->ticket.done = profile_take_on_durable;
-    err = store->ops->append(store, t->worker->number, &batch, &call->ticket, &why);
+    err = sf_ingest_wait_append(call, t->worker->number, &batch, &why);
     if (!err)
         return false;
     sf_admission_refund(admission, 0);
@@ -225,7 +226,7 @@ bool sf_profile_take_run(struct sf_call *call, struct sf_worker *worker,
         if (answer)
             answer(&t);
         sf_admission_charge(&admission, 0, t.body.len);
-        is_filled = profile_take_give_to_store(&t, store, &admission);
+        is_filled = profile_take_give_to_store(&t, &admission);
     }
     sf_profile_upload_done(&t.upload);
     sf_buf_done(&b.wire);

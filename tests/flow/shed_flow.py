@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """What the server refuses under load, and in which order: baseline detail, other detail, profiles, spans. Free space is the
 pressure that a test can set; the flood at the end is the one that senders make."""
+import collections
 import contextlib
 import os
+import re
 import signal
 import socket
 import sys
@@ -143,6 +145,7 @@ class Sender(threading.Thread):
         super().__init__()
         self.server, self.end, self.profiles = server, end, profiles
         self.acked, self.answers, self.broken = [], {}, []
+        self.refused = collections.Counter()  # by what was said
 
     def body(self):
         if self.profiles:
@@ -175,6 +178,8 @@ class Sender(threading.Thread):
                     self.broken.append(answer)
             elif status not in (429, 503) or "retry-after" not in headers:
                 self.broken.append((status, headers))
+            else:
+                self.refused[re.sub(rb"[^ -~]+", b"", answer)] += 1
             if headers.get("connection") == "close":
                 sock.close()
                 sock = socket.create_connection(("127.0.0.1", self.server.port), timeout=120)
@@ -209,6 +214,8 @@ def offer(server, n_senders, seconds, kind_of=Sender):
         for status, n in s.answers.items():
             kind[status] = kind.get(status, 0) + n
     print(f"# answers: {counts}")
+    for answer, n in sum((s.refused for s in senders), collections.Counter()).most_common(4):
+        print(f"# {n} times {answer}")
     return senders, counts
 
 

@@ -12,6 +12,7 @@
 #include "intake/recent_traces.h"
 #include "os/clock.h"
 #include "serve/admission.h"
+#include "serve/ingest_wait.h"
 #include "serve/otlp/otlp_partial.h"
 #include "serve/plain_body.h"
 
@@ -263,8 +264,8 @@ static void otlp_traces_on_durable(struct sf_ticket *t)
 
 /* Gives the batch to the store. False: the store has it and the call may be gone already. */
 static bool otlp_traces_give_to_store(struct sf_call *call, struct sf_worker *worker,
-                                      struct sf_store *store, struct sf_batch *batch,
-                                      struct sums *sums, struct sf_admission *admission)
+                                      struct sf_batch *batch, struct sums *sums,
+                                      struct sf_admission *admission)
 {
     struct sf_service *s = call->service;
     struct sf_why why = {0};
@@ -278,7 +279,7 @@ static bool otlp_traces_give_to_store(struct sf_call *call, struct sf_worker *wo
         tenant = (sf_str){tenant_room, call->tenant.len};
     }
     call->ticket.done = otlp_traces_on_durable;
-    enum sf_err err = store->ops->append(store, worker->number, &batch, &call->ticket, &why);
+    enum sf_err err = sf_ingest_wait_append(call, worker->number, &batch, &why);
     if (!err) {
         otlp_traces_add_sums(sums, tenant);
         return false;
@@ -378,5 +379,5 @@ bool sf_otlp_traces_export(struct sf_call *call, struct sf_worker *worker)
         return true;
     call->n_spans = result->n_spans;
     sf_admission_charge(&t.admission, result->n_spans, result->plain_len);
-    return otlp_traces_give_to_store(call, worker, store, result->batch, &t.sums, &t.admission);
+    return otlp_traces_give_to_store(call, worker, result->batch, &t.sums, &t.admission);
 }

@@ -17,7 +17,20 @@ static enum sf_pressure fake_pressure(__attribute__((unused)) struct sf_store *s
     *out_is_brief = is_brief;
     return pressure;
 }
-static const struct sf_store_ops ops = {.name = "fake", .pressure = fake_pressure};
+/* It has room for a batch after some attempts. */
+static unsigned n_attempts, n_needed;
+static enum sf_err fake_append(__attribute__((unused)) struct sf_store *s,
+                               __attribute__((unused)) unsigned writer, struct sf_batch **give,
+                               __attribute__((unused)) struct sf_ticket *ticket,
+                               __attribute__((unused)) struct sf_why *why)
+{
+    if (++n_attempts < n_needed)
+        return SF_ERR_BUSY;
+    *give = NULL;
+    return SF_OK;
+}
+static const struct sf_store_ops ops = {
+    .name = "fake", .pressure = fake_pressure, .append = fake_append};
 static struct sf_store store = {&ops};
 static const struct sf_route spans = {.class = SF_CLASS_INGEST, .handle = sf_otlp_traces_export};
 static const struct sf_route profiles = {.class = SF_CLASS_INGEST};
@@ -95,6 +108,42 @@ TEST(ingest_wait, is_not_for_shortages_that_last)
     is_brief = true;
     atomic_store(&s->state, SF_SERVICE_STOPPING); /* the queue must get empty */
     assert_int_equal(wait_after(s, &spans, 0), SF_INGEST_WAIT_OVER);
+    free_service(s);
+}
+
+static enum sf_err append_after(struct sf_service *s, int64_t waited_ms)
+{
+    struct sf_exchange *ex = sf_heap_new(sizeof(*ex));
+    struct sf_call *call = sf_exchange_user(ex);
+    struct sf_batch *batch = (struct sf_batch *)(uintptr_t)&ops; /* never read */
+    struct sf_why why = {0};
+    enum sf_err err;
+    *call = (struct sf_call){.service = s,
+                             .ex = ex,
+                             .route = &spans,
+                             .whole_ns = sf_clock_mono_ns() - waited_ms * SF_NS_PER_MS};
+    n_attempts = 0;
+    err = sf_ingest_wait_append(call, 0, &batch, &why);
+    assert_int_equal(batch == NULL, err == SF_OK);
+    sf_heap_free(ex);
+    return err;
+}
+
+TEST(ingest_wait, gives_a_batch_to_the_store_again_until_there_is_memory_for_it)
+{
+    struct sf_service *s = new_service(SF_PRESSURE_SPANS, true);
+    n_needed = 4;
+    assert_ok(append_after(s, 0));
+    assert_int_equal(n_attempts, 4);
+    assert_int_equal(append_after(s, SF_LIMIT_SPANS_WAIT_MS), SF_ERR_BUSY);
+    assert_int_equal(n_attempts, 1);
+    is_brief = false; /* it lasts */
+    assert_int_equal(append_after(s, 0), SF_ERR_BUSY);
+    assert_int_equal(n_attempts, 1);
+    is_brief = true;
+    atomic_store(&s->state, SF_SERVICE_STOPPING);
+    assert_int_equal(append_after(s, 0), SF_ERR_BUSY);
+    assert_int_equal(n_attempts, 1);
     free_service(s);
 }
 

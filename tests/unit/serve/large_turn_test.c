@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "listen/exchange_private.h"
 #include "listen/loop.h"
+#include "os/clock.h"
 #include "serve/call.h"
 #include "serve/route_table.h"
 #include "test.h"
@@ -300,6 +301,16 @@ TEST(large_turn, decodes_one_request_at_a_time_while_the_process_holds_too_much)
     assert_int_equal(second.n_runs, 0);
     assert_non_null(strstr(why.text, "retry"));
     end_need(s, two, &second);
+
+    second.len = MIB;
+    s->large.memory_len = 256 * MIB;
+    b->whole_ns = sf_clock_mono_ns(); /* one that may wait does, until the process holds less */
+    assert_int_equal(sf_large_turn_run(b, two, take_memory, &second, &err, &why),
+                     SF_LARGE_TURN_MINE);
+    assert_ok(err);
+    end_need(s, two, &second);
+    b->whole_ns = 0;
+    s->large.memory_len = 0;
     end_need(s, one, &first);
     second.len = MIB;
     assert_int_equal(sf_large_turn_run(b, two, take_memory, &second, &err, &why),
