@@ -48,16 +48,23 @@ def start(command, env):
     return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-class End:
-    """What a run said of its second half."""
+class Part:
+    """What a run said of its second half, or of its first one, which begins with the process."""
 
-    def __init__(self, process):
-        said, self.problems = process.communicate(timeout=600)
-        assert process.returncode == 0, (said, self.problems)
+    def __init__(self, said):
         ns, threads_ns, own_ns, self.n_samples, self.n_heap, self.n_waits, wall_ns = (int(n) for n in said.split())
         self.cpu_s = ns / 1e9
         self.budget = BUDGET * max(1, IDLE_CPUS * wall_ns / ns)
         self.threads, self.own = 100 * threads_ns / ns, 100 * own_ns / ns  # percent
+
+
+class End(Part):
+    def __init__(self, process):
+        said, self.problems = process.communicate(timeout=600)
+        assert process.returncode == 0, (said, self.problems)
+        second, first = said.splitlines()
+        super().__init__(second)
+        self.first = Part(first)
 
 
 def phases(**keys):
@@ -127,6 +134,17 @@ def prices():
     return PRICES[0]
 
 
+def from_the_start(name, with_it, without):
+    """Prints the cost in the first half of a run, which is not held to the budget: with the start of the library, its first second
+    at the configured rates, and the symbols of its first profiles (docs/c-library.md)."""
+    part = with_it.first
+    n_events = part.n_heap + part.n_waits
+    taken_s, error_s = prices().of(part.n_samples - n_events, n_events)
+    cost, error = 100 * taken_s / part.cpu_s + part.threads - without.first.threads, 100 * error_s / part.cpu_s
+    print(f"# {name}, from the start of the process on: {cost:.2f} % (standard error {error:.2f}) of {part.cpu_s:.1f} CPU seconds; the library's own figure "
+          f"{part.own:.2f} %", flush=True)
+
+
 def hold(name, with_it, without):
     """One run as people have it, and the same work without profilers, one after the other: their threads are not compared by time."""
     # A sample of a wait does what one of the heap does, and without a table of objects.
@@ -188,13 +206,17 @@ def test_the_library_that_pauses_as_it_does_by_default():
 
 def test_the_library_that_goes_on_sampling():
     env = environment("usual", SPANFLAME_PROFILES="cpu,heap", ADAPTIVE_INTERVAL="1s")
-    hold("library, CPU at 100 Hz and heap", End(start([TOIL, UNITS], env)), End(start(*off())))
+    with_it, without = End(start([TOIL, UNITS], env)), End(start(*off()))
+    from_the_start("library, CPU at 100 Hz and heap", with_it, without)
+    hold("library, CPU at 100 Hz and heap", with_it, without)
 
 
 def test_the_library_in_a_program_that_allocates_much():
     """A mean of 16 KB in place of 512: as many points as with 32 times the bytes."""
     env = environment("much", SPANFLAME_PROFILES="cpu,heap", ADAPTIVE_INTERVAL="1s", MEMORY_SAMPLE_RATE="16KB")
-    hold("library, CPU at 100 Hz and 32 times the allocations", End(start([TOIL, UNITS], env)), End(start(*off())))
+    with_it, without = End(start([TOIL, UNITS], env)), End(start(*off()))
+    from_the_start("library, CPU at 100 Hz and 32 times the allocations", with_it, without)
+    hold("library, CPU at 100 Hz and 32 times the allocations", with_it, without)
 
 
 def test_the_library_in_a_program_that_waits_often():
@@ -204,7 +226,9 @@ def test_the_library_in_a_program_that_waits_often():
     print(f"# without a budget {free.n_waits / free.cpu_s:.0f} samples of waits in a CPU second, the library's own figure {free.own:.2f} %", flush=True)
     assert free.n_waits >= 2 * int(UNITS), vars(free)
     with_it = End(start([TOIL, UNITS], dict(environment("waits", **keys), NAP_US="1000")))
-    hold("library, CPU, heap and a wait in each unit", with_it, End(start([TOIL, UNITS], dict(off()[1], NAP_US="1000"))))
+    without = End(start([TOIL, UNITS], dict(off()[1], NAP_US="1000")))
+    from_the_start("library, CPU, heap and a wait in each unit", with_it, without)
+    hold("library, CPU, heap and a wait in each unit", with_it, without)
     assert 0 < with_it.n_waits < free.n_waits / 4, (with_it.n_waits, free.n_waits)
 
 
@@ -212,7 +236,9 @@ def test_the_library_at_a_raised_rate():
     answer = SERVER.request("PUT", "/api/v1/profiling?service=raised", b'{"rate": {"cpu": 1000}}', {"Content-Type": "application/json"})
     assert answer.status == 200, answer.text
     env = environment("raised", SPANFLAME_PROFILES="cpu", CONTROL_ENABLED="true", ADAPTIVE_INTERVAL="1s")
-    hold("library, CPU raised to 1,000 Hz by the server", End(start([TOIL, UNITS], env)), End(start(*off())))
+    with_it, without = End(start([TOIL, UNITS], env)), End(start(*off()))
+    from_the_start("library, CPU raised to 1,000 Hz by the server", with_it, without)
+    hold("library, CPU raised to 1,000 Hz by the server", with_it, without)
 
 
 def test_record():

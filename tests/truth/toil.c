@@ -2,8 +2,9 @@
  * is a request: a span, calls 40 deep, a hundred allocations. Built with -DBARE it knows nothing of
  * the library. Says of the second time what CPU time the kernel counts for the process and for the
  * library's threads, what the library thinks profiling took, how many samples were taken, how
- * many of them of the heap and of waits, and how long it took by the clock. With NAP_US set in the
- * environment, a unit ends with a sleep of that length.
+ * many of them of the heap and of waits, and how long it took by the clock; and, on a second line,
+ * the same of the first time, which begins with the process. With NAP_US set in the environment, a
+ * unit ends with a sleep of that length.
  *
  * toil 0 PHASES: what samples take of the threads they are taken on. Profilers are off and on in
  * turn; says how many samples were taken in phases with profilers, and of each unit its phase (odd:
@@ -263,9 +264,16 @@ static int price(int n_phases)
 }
 #endif
 
+static void say(const struct figures *a, const struct figures *b)
+{
+    printf("%llu %llu %llu %llu %llu %llu %llu\n", b->process_ns - a->process_ns,
+           b->library_ns - a->library_ns, b->own_ns - a->own_ns, b->n_samples - a->n_samples,
+           b->n_heap - a->n_heap, b->n_waits - a->n_waits, b->wall_ns - a->wall_ns);
+}
+
 int main(int argc, char **argv)
 {
-    struct figures a, b;
+    struct figures begin = {.wall_ns = clock_ns(CLOCK_MONOTONIC)}, a, b;
     n_units = argc > 1 ? atoi(argv[1]) : 0;
     nap_us = getenv("NAP_US") ? (useconds_t)atoi(getenv("NAP_US")) : 0;
 #ifndef BARE
@@ -284,8 +292,7 @@ int main(int argc, char **argv)
     start_threads(toil);
     join_threads();
     b = look();
-    printf("%llu %llu %llu %llu %llu %llu %llu\n", b.process_ns - a.process_ns,
-           b.library_ns - a.library_ns, b.own_ns - a.own_ns, b.n_samples - a.n_samples,
-           b.n_heap - a.n_heap, b.n_waits - a.n_waits, b.wall_ns - a.wall_ns);
+    say(&a, &b);
+    say(&begin, &a);
     return 0;
 }
