@@ -210,7 +210,10 @@ TEST(quota, rules_say_what_they_are_of)
     begin();
     assert_false(sf_quota_rules_has_stores(rules));
     set(SF_STR("red"), NONE, SF_QUOTA_RETAIN_SPANS, 50);
+    assert_false(sf_quota_rules_has_services(rules, SF_STR("red")));
     set(SF_STR("red"), SF_STR("shop"), SF_QUOTA_SPANS_RATE, 5);
+    assert_true(sf_quota_rules_has_services(rules, SF_STR("red")));
+    assert_false(sf_quota_rules_has_services(rules, SF_STR("blue")));
     assert_false(sf_quota_rules_has_stores(rules)); /* of a service nothing that is stored */
     sf_quota_rules_longest(rules, SF_QUOTA_RETAIN_SPANS, &longest);
     assert_int_equal(longest, 100);
@@ -226,6 +229,8 @@ TEST(quota, rules_say_what_they_are_of)
     assert_true(sf_quota_rules_service(rules, SF_STR("red"), 1, &got));
     assert_false(sf_quota_rules_service(rules, SF_STR("red"), 2, &got));
     assert_false(sf_quota_rules_service(rules, SF_STR("blue"), 0, &got));
+    set(SF_STR("*"), SF_STR("shop"), SF_QUOTA_SPANS_RATE, 5); /* of every tenant */
+    assert_true(sf_quota_rules_has_services(rules, SF_STR("blue")));
     sf_quota_rules_free(rules);
     sf_quota_free(quota);
 }

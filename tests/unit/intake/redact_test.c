@@ -623,6 +623,29 @@ TEST(redact, looks_in_code_alone_when_only_that_was_chosen)
     sf_redactor_free(r);
 }
 
+TEST(redact, looks_in_mappings_alone_when_only_that_was_chosen)
+{
+    static const char *const PATTERNS[] = {"acme"};
+    struct sf_redact_config config = {.patterns = PATTERNS, .n_patterns = 1};
+    if (!arena.base)
+        assert_true(sf_arena_init(&arena, 1 << 20));
+    for (int i = 0; i < 2; i++) {
+        struct sf_mapping m = {.file = SF_STR("/lib/acme/a.so")};
+        struct sf_profile_batch b = {.mappings = &m, .n_mappings = 1};
+        uint64_t n = 0;
+        config.files = i ? SF_REDACT_CODE_WORDS : SF_REDACT_CODE_MATCH;
+        struct sf_redactor *r = new_redactor(config);
+        sf_arena_reset(&arena);
+        assert_ok(sf_redact_profiles(r, &b, &arena, NULL, &n, &why));
+        assert_int_equal(n, i);
+        if (i)
+            assert_str(b.mappings[0].file, "[REDACTED]");
+        else
+            assert_str(b.mappings[0].file, "/lib/acme/a.so");
+        sf_redactor_free(r);
+    }
+}
+
 TEST(redact, reaches_every_mapping_of_a_profile)
 {
     struct sf_mapping m[] = {{.file = SF_STR("/lib/a")},
