@@ -81,6 +81,21 @@ def kill_at(proxy, shard, table):
     proxy.table, proxy.n_killed = table, 0
 
 
+def test_what_comes_while_a_batch_is_sent_waits_for_the_next_interval():
+    need_clickhouse()
+    with clickhouse_bed.Bed(1) as bed, Server(config(bed.url(), interval="1s")) as s:
+        wait_for(lambda: s.json("/api/v1/store")["shards"][0].get("schema"))
+        begun, n = time.monotonic(), 0
+        while time.monotonic() - begun < 4:
+            s.send([make_span()])
+            n += 1
+        shipped(s)
+        batches = s.json("/api/v1/store")["batches"]
+        # At most one in each second; before, one insert began when the last one had ended.
+        assert batches <= time.monotonic() - begun + 2, (batches, n)
+        assert bed.count("spanflame.spans") == n
+
+
 def test_what_nodes_agree_on_survives_a_shard_that_keeps_the_token_and_not_the_row():
     """Each of these is one row that counts for all nodes, and whose token was used up."""
     need_clickhouse()

@@ -65,6 +65,7 @@ struct sf_shipper {
     bool is_resumed;            /* the batch was begun before the last restart */
     bool has_told_columns;      /* that they could not be added */
     bool is_single; /* the next batch takes only one record: the last batch was too large */
+    bool has_all;   /* the batch ends where the log ended */
     struct sf_refused_rows refused;
     int64_t first_recv_ns; /* of the batch */
     uint64_t last_lsn;
@@ -280,7 +281,8 @@ static enum sf_err read_batch(struct sf_shipper *s, struct sf_why *why)
         }
         s->last_lsn = record.lsn;
     }
-    if (err == SF_ERR_NOT_FOUND && n_records) {
+    s->has_all = err == SF_ERR_NOT_FOUND && n_records;
+    if (s->has_all) {
         err = SF_OK;
     } else if (err == SF_ERR_NOT_FOUND && record.n_lost) { /* all remaining records are lost */
         s->state.shipped_lsn += record.n_lost;
@@ -542,14 +544,18 @@ static void note_caught_up(struct sf_shipper *s)
     sf_mutex_unlock(&s->lock);
 }
 
-/* Ships one batch. False: the server stops, or there is nothing to do for now. */
+/* Ships one batch. False: the server stops, or there is nothing to do for now. Records that came
+ * while a batch was sent wait for the next interval, unless senders wait for them: many small
+ * inserts are many parts that the shard has to merge. */
 static bool ship_one(struct sf_shipper *s, enum sf_err *out_err, struct sf_why *why)
 {
     enum sf_err err = shipper_learn(s, why);
+    s->has_all = false;
     if (!err)
         err = read_batch(s, why);
-    if (err == SF_ERR_NOT_FOUND) {
+    if (s->has_all || err == SF_ERR_NOT_FOUND)
         note_caught_up(s);
+    if (err == SF_ERR_NOT_FOUND) {
         err = s->is_state_old ? shipper_write_state(s, why) : SF_OK;
         *out_err = err;
         return false;
@@ -564,7 +570,12 @@ static bool ship_one(struct sf_shipper *s, enum sf_err *out_err, struct sf_why *
         }
     }
     *out_err = err;
-    return !err && shipper_send_batch(s);
+    if (err || !shipper_send_batch(s))
+        return false;
+    if (!s->has_all || s->config.confirmed || atomic_load(&s->is_stopping))
+        return true;
+    *out_err = shipper_write_state(s, why);
+    return false;
 }
 
 static void ship_loop(void *arg)
