@@ -23,6 +23,7 @@ enum {
     BUCKET_S = 300,
     COUNTS_LEN = 16 << 20,
     FINE_S = 86400, /* up to this length of the range, rows are counted by second */
+    WIDE = SF_COL_ATTRS | SF_COL_EVENTS | SF_COL_LINKS | SF_COL_REST
 };
 
 struct count {
@@ -274,7 +275,7 @@ static enum sf_err row_windows_add_own(struct windows *w, const struct window *w
     enum sf_err err;
     if (!o)
         return sf_no_memory(why, "this node's rows");
-    own.columns = SF_COL_ALL;
+    own.columns = sf_span_gather_needs_attrs(&w->query) ? SF_COL_ALL : SF_COL_ALL & ~WIDE;
     own.want_keys = NULL;
     own.n_want = 0;
     own.judge = NULL;

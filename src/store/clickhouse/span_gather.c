@@ -53,6 +53,21 @@ static bool span_gather_is_narrow(const struct sf_span_query *query)
     return !(query->columns & (SF_COL_ATTRS | SF_COL_EVENTS | SF_COL_LINKS | SF_COL_REST));
 }
 
+static bool is_of_span(const struct sf_cond *c)
+{
+    return c->scope == SF_SCOPE_SPAN || c->scope == SF_SCOPE_ANY;
+}
+
+bool sf_span_gather_needs_attrs(const struct sf_span_query *query)
+{
+    bool needs_any = query->n_want || !span_gather_is_narrow(query);
+    for (size_t i = 0; i < query->n_conds; i++) {
+        enum sf_attr_scope scope = query->conds[i].scope;
+        needs_any = needs_any || (scope != SF_SCOPE_INTRINSIC && scope != SF_SCOPE_RESOURCE);
+    }
+    return needs_any;
+}
+
 static void span_gather_put_keys(const struct sf_span_query *query, struct sf_buf *out)
 {
     bool has_any = false;
@@ -62,8 +77,8 @@ static void span_gather_put_keys(const struct sf_span_query *query, struct sf_bu
         has_any = true;
     }
     for (size_t i = 0; i < query->n_conds; i++) {
-        if (query->conds[i].scope != SF_SCOPE_SPAN && query->conds[i].scope != SF_SCOPE_ANY)
-            continue; /* not in the arrays */
+        if (!is_of_span(&query->conds[i]))
+            continue;
         sf_buf_print(out, "%s", has_any ? "," : "");
         sf_remote_source_quote(out, query->conds[i].key);
         has_any = true;

@@ -25,6 +25,8 @@ void sf_span_gather_done(struct sf_span_gather *g); /* a zeroed object is allowe
 
 /* Writes what to use as `columns` for the query; nothing if it may need whole spans. */
 void sf_span_gather_put_narrow(const struct sf_span_query *query, struct sf_buf *out);
+/* May the query read attributes, events or links of spans? */
+bool sf_span_gather_needs_attrs(const struct sf_span_query *query);
 /* Writes a condition for the spans of traces; `which` is one on tenants and trace ids. `starts`:
  * "(bucket, trace_id), ..." where such spans are known to be; empty: none. */
 void sf_span_gather_put_traces(const struct sf_remote_source *source, sf_str which, sf_str starts,
