@@ -34,6 +34,7 @@ check: ## what must hold, in 15 minutes: format, rooms, tests, sanitizers, flows
 
 check-all: ## all of it, in hours: valgrind, all static checks, long properties, kill cycles, clients, soak
 	@tools/deps build test page shots
+	@$(MAKE) --no-print-directory check-clickhouse
 	@CHECK_SCALE=$(CHECK_SCALE) tools/check --all
 
 check-clickhouse: ## nodes that ship to ClickHouse, at full scale; gets its library (566 MB) when it is not there
