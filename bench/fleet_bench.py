@@ -8,7 +8,7 @@ of the same size, into a copy of our table and into tables with the columns that
 Jaeger document for ClickHouse, and the three are asked the same.
 
 SPANS=1000000, INTERVAL=5s (a batch is what comes in that time), RATE=0 (spans a second; 0: as fast as the node takes them),
-PARTS=stores,schemas."""
+PARTS=stores,queries,schemas (stores: taking in, always)."""
 import os
 import subprocess
 import sys
@@ -25,10 +25,10 @@ from server import Server  # noqa: E402
 SPANS = int(os.environ.get("SPANS", "1000000"))
 INTERVAL = os.environ.get("INTERVAL", "5s")
 RATE = os.environ.get("RATE", "0")
-PARTS = os.environ.get("PARTS", "stores,schemas").split(",")
+PARTS = os.environ.get("PARTS", "stores,queries,schemas").split(",")
 LOAD = os.path.join(ROOT, "build", "bench", "load")
 JSON_TYPE = {"Content-Type": "application/json"}
-TIMES = 10  # that each query is asked
+TIMES, LONGEST = 10, 3  # that each query is asked, or as often as fits into so many seconds
 
 
 def cpu(*processes):
@@ -113,10 +113,11 @@ def ask(s, path, processes):
     for _ in range(2):  # caches are warm in both
         answer = s.get(path, {"Accept": "application/json"}, timeout=300)
         assert answer.status == 200, (path, answer.status, answer.text[:300])
-    before = [cpu(p) for p in processes]
-    for _ in range(TIMES):
+    before, begun, n = [cpu(p) for p in processes], time.monotonic(), 0
+    while n == 0 or (n < TIMES and time.monotonic() - begun < LONGEST):
         s.get(path, {"Accept": "application/json"}, timeout=300)
-    return [(cpu(p) - b) / TIMES for p, b in zip(processes, before)]
+        n += 1
+    return [(cpu(p) - b) / n for p, b in zip(processes, before)]
 
 
 def compare_stores(bed):
@@ -140,6 +141,8 @@ def compare_stores(bed):
                 for t in ("spans", "traces")]
         say("all in one part", (0, "-"), (0, "-"), (merged_us, "us/span"))
         say("on disk (blocks; spans + traces)", (disk(alone.data) / n, "B/span"), (disk(node.data) / n, "B/span"), (sum(size), "B/span"))
+        if "queries" not in PARTS:
+            return Questions(node) if "schemas" in PARTS else None
         own, questions = Questions(alone), Questions(node)  # load's traces have ids of their own in each run
         own.upload(alone)
         questions.upload(node)
@@ -191,6 +194,11 @@ JAEGER_ROWS = """SELECT lower(hex(span_id)) AS id, lower(hex(s.trace_id)) AS tra
  r.keys AS `resource_str_attributes.key`, r.vals AS `resource_str_attributes.value`, event_name AS `events.name`,
  arrayMap(x -> fromUnixTimestamp64Nano(toInt64(x)), event_ns) AS `events.timestamp`, service AS service_name, 'http' AS scope_name, '' AS scope_version"""
 BATCH = 200000
+# An hour of data: each trace is moved back by one of twelve times five minutes.
+SHIFT = "toUInt64(cityHash64(trace_id) % 12 * 300)"
+HOUR = (f"(SELECT * REPLACE (toUInt64(start_ns - {SHIFT} * 1000000000) AS start_ns, toUInt32(bucket - {SHIFT}) AS bucket, "
+        f"toDate(toUInt16(intDiv(bucket - {SHIFT}, 86400))) AS day, arrayMap(x -> toUInt64(x - {SHIFT} * 1000000000), event_ns) AS event_ns) "
+        "FROM spanflame.spans)")
 
 
 def http(shard, sql, body=b"", timeout=1200):
@@ -208,23 +216,30 @@ def compare_schemas(bed, questions):
     shard = bed.shards[0]
     shard.ask("CREATE DATABASE IF NOT EXISTS other")
     ours = shard.ask("SHOW CREATE TABLE spanflame.spans FORMAT TSVRaw").replace("TABLE spanflame.spans", "TABLE other.ours", 1)
-    joined = ("FROM spanflame.spans s ANY LEFT JOIN (SELECT resource, any(keys) AS keys, any(vals) AS vals FROM spanflame.resources "
+    joined = (f"FROM {HOUR} s ANY LEFT JOIN (SELECT resource, any(keys) AS keys, any(vals) AS vals FROM spanflame.resources "
               "GROUP BY resource) r USING (resource)")
-    schemas = {"ours": (ours, "SELECT * FROM spanflame.spans"), "collector": (COLLECTOR, f"{COLLECTOR_ROWS} {joined}"),
+    schemas = {"ours": (ours, f"SELECT * FROM {HOUR}"), "collector": (COLLECTOR, f"{COLLECTOR_ROWS} {joined}"),
                "jaeger": (JAEGER, f"{JAEGER_ROWS} {joined}")}
     trace = questions.spans[50][0]
+    at, newest = (int(x) for x in shard.ask(f"SELECT minIf(bucket, trace_id = unhex('{trace}')), max(bucket) FROM {HOUR}", timeout=600).split("\t"))
     asked = {
-        "trace by id": {"ours": f"SELECT * FROM other.ours WHERE trace_id = unhex('{trace}') AND bucket BETWEEN %d AND %d" % (
-            int(questions.spans[50][1]["startTimeUnixNano"]) // 10**9 - 600, int(questions.spans[50][1]["startTimeUnixNano"]) // 10**9 + 600),
+        "trace by id": {"ours": f"SELECT * FROM other.ours WHERE trace_id = unhex('{trace}') AND bucket = {at}",
                         "collector": f"SELECT * FROM other.collector WHERE TraceId = '{trace}'",
                         "jaeger": f"SELECT * FROM other.jaeger WHERE trace_id = '{trace}'"},
-        "service, name, duration, newest 20": {
-            "ours": f"SELECT trace_id, start_ns FROM other.ours WHERE service = '{questions.service}' AND name = '{questions.name}' AND "
-                    "duration_ns > 5000000 ORDER BY start_ns DESC LIMIT 20",
+        "service, name, duration, newest 20": {  # a node asks for the newest two buckets first; these have more than 20
+            "ours": f"SELECT trace_id, min(start_ns) AS first FROM other.ours WHERE bucket >= {newest - 300} AND service = '{questions.service}' "
+                    f"AND name = '{questions.name}' AND duration_ns > 5000000 GROUP BY trace_id ORDER BY first DESC LIMIT 2048",
             "collector": f"SELECT TraceId, Timestamp FROM other.collector WHERE ServiceName = '{questions.service}' AND SpanName = "
                          f"'{questions.name}' AND Duration > 5000000 ORDER BY Timestamp DESC LIMIT 20",
             "jaeger": f"SELECT trace_id, start_time FROM other.jaeger WHERE service_name = '{questions.service}' AND name = "
                       f"'{questions.name}' AND duration > 5000000 ORDER BY start_time DESC LIMIT 20"},
+        "the same, all of the hour": {
+            "ours": f"SELECT trace_id, start_ns FROM other.ours WHERE service = '{questions.service}' AND name = '{questions.name}' AND "
+                    "duration_ns > 5000000 ORDER BY start_ns LIMIT 20",
+            "collector": f"SELECT TraceId, Timestamp FROM other.collector WHERE ServiceName = '{questions.service}' AND SpanName = "
+                         f"'{questions.name}' AND Duration > 5000000 ORDER BY Timestamp LIMIT 20",
+            "jaeger": f"SELECT trace_id, start_time FROM other.jaeger WHERE service_name = '{questions.service}' AND name = "
+                      f"'{questions.name}' AND duration > 5000000 ORDER BY start_time LIMIT 20"},
         "a rare attribute": {
             "ours": "SELECT count() FROM other.ours WHERE hasAny(arrayConcat(sv, xk), ['/none', 'http.route']) AND arrayExists((k, v) -> k = 'http.route' AND v = '/none', sk, sv)",
             "collector": "SELECT count() FROM other.collector WHERE SpanAttributes['http.route'] = '/none'",
