@@ -69,7 +69,6 @@ const struct sf_library_rule sf_library_rules[] = {
     MODULE("libmysqlclient", "MySQL's client", "/usr/lib/libmysqlclient.so.21"),
     MODULE("libmariadb", "MariaDB's client", "/usr/lib/libmariadb.so.3"),
     MODULE("libcurl", "curl", "/usr/lib/libcurl.so.4"),
-    MODULE("libspanflame", "the profiler", "/usr/lib/libspanflame.so.1"),
     MODULE("libjvm", "the JVM", "/usr/lib/jvm/lib/server/libjvm.so"),
     MODULE("libpython", "Python", "/usr/lib/libpython3.11.so.1.0"),
     MODULE("libcoreclr", ".NET", "/usr/share/dotnet/libcoreclr.so"),
@@ -112,6 +111,9 @@ const struct sf_library_rule sf_library_rules[] = {
     NAMED(NATIVE, "__clone3", "the C library"),
     NAMED(NATIVE, "start_thread", "the C library"),
     NAMED(NATIVE, "_start", "the C library"),
+    /* After those: the library has functions named pthread_mutex_lock and so on, which call those
+     * of the C library; waiting in one of them is not the profiler's. */
+    MODULE("libspanflame", "the profiler", "/usr/lib/libspanflame.so.1"),
 
     /* ---- Go: packages of others by where their source lies, its own by its place too ---- */
     SOURCE(GO, "/pkg/mod/", NULL, "/root/go/pkg/mod/github.com/lib/pq@v1.10.9/conn.go"),

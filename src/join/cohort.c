@@ -396,8 +396,8 @@ enum sf_err sf_cohort_make(struct sf_store *store, const struct sf_cohort_want *
         w.out.n_spans);
     w.out.is_sample = sf_span_set_cut_is_sample(&cut);
     w.out.left_out = w.link ? w.link->left_out : 0;
-    if (!sf_span_set_cut_note(&cut, "", q->req, &w.out.note) ||
-        !sf_set_fates_note(&w.fates, "", q->req, &w.out.note) ||
+    if (!sf_span_set_cut_note(&cut, SF_STR_NONE, q->req, &w.out.note) ||
+        !sf_set_fates_note(&w.fates, SF_STR_NONE, q->req, &w.out.note) ||
         !sf_link_set_say_left_out(w.out.left_out, q->req, &w.out.note))
         return sf_no_room(why, "the query");
     for (uint32_t i = 0; i < w.set.n; i++)

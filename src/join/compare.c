@@ -13,6 +13,7 @@
 #include "flame/tree_group.h"
 #include "flame/tree_top.h"
 #include "join/cohort_set.h"
+#include "join/compare_mix.h"
 #include "join/compare_time.h"
 #include "join/set_fates.h"
 #include "join/span_profile.h"
@@ -415,15 +416,19 @@ static enum sf_err compare_look(struct work *w, struct sf_why *why)
 static bool note_sample(struct work *w)
 {
     struct side *sides[] = {&w->left, &w->right};
-    const char *names[] = {"left: ", "right: "};
+    sf_str names[] = {SF_STR("left: "), SF_STR("right: ")};
     sf_str notes[2] = {SF_STR_NONE, SF_STR_NONE};
     for (size_t i = 0; i < 2; i++) {
         struct side *s = sides[i];
+        sf_str name = w->want->sides[i];
+        if (name.len > 0 && !sf_arena_print(w->q->req, &names[i], "%.*s: ", SF_STR_ARG(name)))
+            return false;
         struct sf_set_cut cut = sf_span_set_cut(&s->set, s->n_found, s->cohort.n_spans);
         w->out.is_sample = w->out.is_sample || sf_span_set_cut_is_sample(&cut);
         cut.n_found -= s->fates.n_thinned < cut.n_found ? s->fates.n_thinned : cut.n_found;
         if (!sf_span_set_cut_note(&cut, names[i], w->q->req, &notes[i]) ||
-            !sf_set_fates_note(&s->fates, notes[i].len ? "" : names[i], w->q->req, &notes[i]))
+            !sf_set_fates_note(&s->fates, notes[i].len ? SF_STR_NONE : names[i], w->q->req,
+                               &notes[i]))
             return false;
         w->out.n_thinned[i] = s->fates.n_thinned;
         w->out.n_weighted[i] = s->fates.n_weighted;
@@ -528,6 +533,7 @@ static enum sf_err compare_time(struct work *w, struct sf_why *why)
                                         .is_charged = w->want->is_charged};
     w->left.set.n = w->left.cohort.n_spans;
     w->right.set.n = w->right.cohort.n_spans;
+    sf_compare_mix(&w->left.set, &w->right.set, &w->out.mix);
     enum sf_err err = sf_compare_time_make(w->store, &want, w->q, &w->out.time, why);
     if (!err && !sf_link_set_say_left_out((w->link ? w->link->left_out : 0u) | w->out.time.left_out,
                                           w->q->req, &w->out.note))

@@ -14,6 +14,7 @@ struct sf_compare_want {
     double split;       /* e.g. 0.95: spans from this quantile of duration on are slow; or */
     bool is_by_error;   /* errors against the others; or */
     sf_str by;          /* an attribute as TraceQL writes it */
+    sf_str sides[2];    /* what notes call the left and the right side; empty: so */
     sf_str type;
     int64_t from_ns, to_ns;
     int64_t left_from_ns, left_to_ns; /* time range of the left one, if it differs; 0: the same */

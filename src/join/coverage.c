@@ -186,8 +186,10 @@ static enum sf_err join_span(struct work *w, struct sf_why *why)
     w->spans.spans = sf_arena_new(w->q->req, sizeof(*w->spans.spans));
     if (!w->spans.spans)
         return sf_no_room(why, "the query");
-    w->spans.spans[w->spans.n++] = (struct sf_set_span){w->want->trace, w->want->span,
-                                                        (uint64_t)p.view.time_ns, p.duration_ns, 0};
+    w->spans.spans[w->spans.n++] = (struct sf_set_span){.trace = w->want->trace,
+                                                        .id = w->want->span,
+                                                        .start_ns = (uint64_t)p.view.time_ns,
+                                                        .duration_ns = p.duration_ns};
     return SF_OK;
 }
 

@@ -37,6 +37,7 @@ struct work {
     struct sf_explain_times t;
     struct sf_query_ctx *q;
     sf_str focus;
+    sf_str unknown_of; /* of a trace: the service with most of the unknown time */
     struct sf_explain_view out;
 };
 
@@ -97,7 +98,8 @@ static enum sf_err give_groups(struct work *w, struct groups *g, double whole, b
                                       .name = set->spans[one->span].name,
                                       .ns = llround(one->ns),
                                       .duration_ns = sf_span_duration_ns(&set->spans[one->span]),
-                                      .count = one->count};
+                                      .count = one->count,
+                                      .most_ns = llround(one->most)};
         if (!is_deep)
             continue;
         struct sf_times_sum *sum = sf_arena_new(w->q->req, sizeof(*sum));
@@ -157,8 +159,10 @@ static void fit_groups(struct groups *g, double part_ns)
     double sum = 0;
     for (uint32_t i = 0; i < g->n; i++)
         sum += g->list[i].ns;
-    for (uint32_t i = 0; i < g->n && sum > part_ns; i++)
+    for (uint32_t i = 0; i < g->n && sum > part_ns; i++) {
         g->list[i].ns *= part_ns / sum;
+        g->list[i].most *= part_ns / sum;
+    }
 }
 
 /* The time of each child, with all below it, on the critical path of the span; 0 for those that the
@@ -241,6 +245,8 @@ static enum sf_err explain_of_span(struct work *w, struct sf_why *why)
     enum sf_err err = sum ? sf_explain_times_sum_add(sum, &w->t, set->span, 1, true, why)
                           : sf_no_room(why, "the query");
     if (!err)
+        sf_explain_times_sum_fit(sum, &w->t);
+    if (!err)
         err = sf_explain_parts_sum(sum, &w->t, whole_ns, SF_EXPLAIN_FUNCTIONS, &w->out.parts,
                                    &w->out.n_parts, why);
     for (int part = 0; !err && part < SF_PART_CHILD; part++)
@@ -270,6 +276,30 @@ static void add_outliving(const struct work *w, struct groups *g, uint32_t span,
             else
                 explain_add_span(w->t.set, g, child, fmin(in_it, ns * in_it / all));
         }
+}
+
+/* Finds the service whose spans have most of the unknown time. */
+static void find_unknown(struct work *w, const uint64_t *path_ns)
+{
+    const struct sf_link_set *set = w->t.set;
+    double sums[MOST_GROUPS] = {0};
+    uint32_t firsts[MOST_GROUPS], n = 0, best = 0;
+    for (uint32_t i = 0; i < set->n_own; i++) {
+        uint32_t at = 0;
+        double own = sf_explain_times_own(&w->t.spans[i]);
+        double ns = (double)sf_explain_times_ns(&w->t.spans[i], SF_PART_UNKNOWN);
+        if (own <= 0 || ns <= 0)
+            continue;
+        while (at < n && !sf_str_eq(set->services[firsts[at]], set->services[i]))
+            at++;
+        if (at == MOST_GROUPS)
+            continue;
+        if (at == n)
+            firsts[n++] = i;
+        sums[at] += ns * fmin((double)path_ns[i] / own, 1);
+        best = sums[at] > sums[best] ? at : best;
+    }
+    w->unknown_of = n > 0 ? set->services[firsts[best]] : SF_STR_NONE;
 }
 
 /* Lists the spans in which each part was spent. */
@@ -356,6 +386,8 @@ static enum sf_err explain_of_trace(struct work *w, struct sf_why *why)
         err = sf_explain_focus_path(sum, &w->t, SF_NOBODY, path_ns, w->focus, &w->out.focus, why);
     if (!err && !note_later(w))
         return sf_no_room(why, "the query");
+    if (!err)
+        find_unknown(w, path_ns);
     return err ? err : give_places(w, path_ns, why);
 }
 
@@ -429,13 +461,51 @@ static enum sf_err explain_find_profiles(const struct work *w, struct sf_store *
     return err;
 }
 
+/* The span with most of the unknown time; SF_NOBODY: none is named. */
+static uint32_t explain_unknown_span(const struct work *w, const struct sf_explain_part *p)
+{
+    const struct sf_link_set *set = w->t.set;
+    uint32_t at = set->span;
+    if (w->out.of == SF_EXPLAIN_TRACE)
+        at = p->n_children > 0
+                 ? sf_span_tree_find(&set->tree, p->children[0].trace, p->children[0].span)
+                 : SF_NOBODY;
+    return at < set->n_own ? at : SF_NOBODY;
+}
+
+/* A call that lasted longer than the span of the service that was called, with nothing else seen
+ * in it: the time is between the two. Empty: it is not so. */
+static bool explain_call(const struct work *w, const struct sf_explain_part *p, sf_str *out)
+{
+    const struct sf_link_set *set = w->t.set;
+    const struct sf_span_tree *t = &set->tree;
+    uint32_t at = explain_unknown_span(w, p);
+    if (at == SF_NOBODY || set->spans[at].kind != SF_KIND_CLIENT)
+        return true;
+    const struct sf_span_times *s = &w->t.spans[at];
+    uint64_t unknown_ns = sf_explain_times_ns(s, SF_PART_UNKNOWN);
+    if (sf_explain_times_own(s) > 1.1 * (double)unknown_ns || (int64_t)unknown_ns < p->ns / 2)
+        return true;
+    for (uint32_t k = t->first[at]; k < t->first[at + 1]; k++)
+        if (t->children[k] < set->n_own && !sf_span_tree_is_local(t, t->children[k], at))
+            return sf_arena_print(w->q->req, out,
+                                  "the call lasted longer than the span of %.*s: network, or a "
+                                  "queue there",
+                                  SF_STR_ARG(set->services[t->children[k]]));
+    return true;
+}
+
 static enum sf_err explain_unknown(struct work *w, struct sf_store *store, struct sf_why *why)
 {
     struct sf_explain_part *p = explain_find_part(w, SF_PART_UNKNOWN);
     const struct sf_explain_times *t = &w->t;
-    sf_str who = p && p->n_children > 0 ? p->children[0].service : w->out.service;
+    sf_str who = w->unknown_of.len > 0 ? w->unknown_of : w->out.service;
     bool is_ok = true, has_any = false, has_time = false;
-    if (!p || p->ns * 10 <= w->out.duration_ns)
+    if (!p || p->ns <= w->out.duration_ns / 10)
+        return SF_OK;
+    if (!explain_call(w, p, &p->reason))
+        return sf_no_room(why, "the query");
+    if (p->reason.len > 0)
         return SF_OK;
     if (has_samples(t, who)) {
         if (t->n_kinds[SF_TIME_WALL] + t->n_kinds[SF_TIME_OFF_CPU] == 0)
@@ -476,7 +546,7 @@ static enum sf_err explain_lock(struct work *w, struct sf_store *store, struct s
     struct sf_explain_part *p = explain_find_part(w, SF_PART_LOCK);
     const struct sf_link_set *set = w->t.set;
     struct sf_explain_holder_want want = {.from_ns = INT64_MAX};
-    if (!p || p->ns * 20 < w->out.duration_ns)
+    if (!p || p->ns < w->out.duration_ns / 20)
         return SF_OK;
     want.service = p->n_children > 0 ? p->children[0].service : w->out.service;
     for (uint32_t i = 0; i < set->n_own; i++) {

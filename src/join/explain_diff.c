@@ -15,7 +15,11 @@
 #include "query/expr_text.h"
 
 enum { LEVELS = 4 };
-#define CARRIED 0.4 /* share of the difference from which child spans are compared in turn */
+#define CARRIED    0.4 /* share of the difference from which child spans are compared in turn */
+#define MORE_CALLS 1.3 /* so many times as many child spans per span are the cause themselves */
+#define MIXED                                                                          \
+    0.2 /* share of the difference from which it is said that other spans are compared \
+         */
 
 struct work {
     struct sf_store *store;
@@ -52,8 +56,40 @@ static bool make_version(struct work *w, sf_str version, sf_str *out)
     return explain_diff_keep(&text, w->q->req, out);
 }
 
+/* The condition of a query that is a single filter, "{ ... }"; false: it is more than that. */
+static bool find_condition(sf_str query, sf_str *out)
+{
+    sf_str q = sf_str_trim(query);
+    char quote = 0;
+    if (q.len < 2 || q.p[0] != '{' || q.p[q.len - 1] != '}')
+        return false;
+    for (size_t i = 1; i + 1 < q.len; i++) {
+        char c = q.p[i];
+        if (quote && c == '\\' && quote != '`')
+            i++;
+        else if (quote)
+            quote = c == quote ? 0 : quote;
+        else if (c == '"' || c == '`')
+            quote = c;
+        else if (c == '{' || c == '}')
+            return false;
+    }
+    *out = sf_str_trim(sf_str_part(q, 1, q.len - 2));
+    return !quote;
+}
+
+/* A single filter stays one, so that the child spans of either side can be asked for, too. */
 static bool make_split(struct work *w, uint64_t bound_ns)
 {
+    sf_str condition;
+    if (find_condition(w->want->query, &condition)) {
+        const char *form = condition.len > 0 ? "{ (%.*s) && duration %s %lluns }"
+                                             : "{ %.*sduration %s %lluns }";
+        return sf_arena_print(w->q->req, &w->left, form, SF_STR_ARG(condition), "<",
+                              (unsigned long long)bound_ns) &&
+               sf_arena_print(w->q->req, &w->right, form, SF_STR_ARG(condition),
+                              ">=", (unsigned long long)bound_ns);
+    }
     return sf_arena_print(w->q->req, &w->left, "%.*s | { duration < %lluns }",
                           SF_STR_ARG(w->want->query), (unsigned long long)bound_ns) &&
            sf_arena_print(w->q->req, &w->right, "%.*s | { duration >= %lluns }",
@@ -193,8 +229,10 @@ static bool find_child(const struct sf_comparison_time *t, sf_str left, sf_str r
 struct level { /* the last two sets that were compared */
     struct sf_comparison_time time;
     sf_str left, right;
-    double share; /* number of spans here per request of the first level */
+    uint64_t n_left, n_right; /* spans found, of which a sample may have been compared */
+    double share;             /* number of spans here per request of the first level */
     uint32_t depth;
+    double before_per, after_per; /* child spans per span of this level, if that differs; else 0 */
 };
 
 static enum sf_err explain_diff_compare(struct work *w, struct sf_compare_want *ask,
@@ -225,15 +263,42 @@ static enum sf_err descend(struct work *w, struct level *at, struct sf_arena *re
     enum sf_err err = explain_diff_compare(w, &ask, req, &c, why);
     if (err == SF_ERR_INPUT || err == SF_ERR_LIMIT || err == SF_ERR_DEADLINE)
         return SF_OK; /* keep the result so far */
-    if (err || c.time.n_left == 0 || c.time.n_right == 0)
+    if (err || c.right.n_found == 0)
         return err;
-    double per = (double)c.right.n_found / fmax(1, (double)at->time.n_right);
-    if (!c.time.duration.is_significant ||
-        c.time.duration.delta * per < CARRIED * at->time.duration.delta)
+    double per = (double)c.right.n_found / fmax(1, (double)at->n_right);
+    double before_per = (double)c.left.n_found / fmax(1, (double)at->n_left);
+    bool is_slower = c.time.n_left > 0 && c.time.n_right > 0 && c.time.duration.is_significant &&
+                     c.time.duration.delta * per >= CARRIED * at->time.duration.delta;
+    if (!is_slower) {
+        bool is_more = per >= MORE_CALLS * before_per && at->time.duration.delta > 0;
+        at->before_per = is_more ? before_per : 0;
+        at->after_per = is_more ? per : 0;
         return SF_OK;
-    *at = (struct level){c.time, sides[0], sides[1], at->share * per, at->depth + 1};
+    }
+    *at = (struct level){.time = c.time,
+                         .left = sides[0],
+                         .right = sides[1],
+                         .n_left = c.left.n_found,
+                         .n_right = c.right.n_found,
+                         .share = at->share * per,
+                         .depth = at->depth + 1};
     *out_is_new = true;
     return SF_OK;
+}
+
+/* If a good part of the difference is there because other spans were compared, says so: that is no
+ * span's own change. */
+static bool give_mix(struct work *w, const struct sf_comparison_mix *mix)
+{
+    struct sf_explain_view one;
+    struct sf_why why;
+    struct sf_explain_trace_want ask = {.trace = mix->trace, .span = mix->span};
+    if (mix->ns == 0 || mix->ns / (double)w->out.duration_ns < MIXED ||
+        sf_explain_trace(w->store, &ask, w->q, &one, &why))
+        return true;
+    w->out.mix = (struct sf_explain_mix){
+        .ns = mix->ns, .before_share = mix->left_share, .after_share = mix->right_share};
+    return sf_arena_copy(w->q->req, one.name, &w->out.mix.name);
 }
 
 /* Describes the spans that were compared last by an example: its ids, duration and name. */
@@ -254,9 +319,30 @@ static bool name_level(const struct level *at, struct sf_store *store, struct sf
     return true;
 }
 
+/* Tells the first child span of the first part that there are more of it, if so. */
+static bool explain_diff_count_calls(const struct level *at, struct sf_explain_part *parts,
+                                     uint32_t n_parts, struct sf_arena *req)
+{
+    if (n_parts == 0 || parts[0].n_children == 0 || at->before_per == at->after_per)
+        return true;
+    struct sf_explain_span *list = sf_arena_new_n(req, parts[0].n_children, sizeof(*list));
+    if (!list)
+        return false;
+    memcpy(list, parts[0].children, parts[0].n_children * sizeof(*list));
+    list[0].before_per = at->before_per;
+    list[0].after_per = at->after_per;
+    parts[0].children = list;
+    return true;
+}
+
 static enum sf_err go_down(struct work *w, const struct sf_comparison *c, struct sf_why *why)
 {
-    struct level at = {c->time, w->left, w->right, 1, 0};
+    struct level at = {.time = c->time,
+                       .left = w->left,
+                       .right = w->right,
+                       .n_left = c->left.n_found,
+                       .n_right = c->right.n_found,
+                       .share = 1};
     struct sf_arena inner = {0};
     bool is_new = true;
     enum sf_err err = sf_arena_init(&inner, w->q->req->cap) ? SF_OK
@@ -268,9 +354,12 @@ static enum sf_err go_down(struct work *w, const struct sf_comparison *c, struct
         err = sf_no_room(why, "the query");
     if (!err && at.depth > 0) {
         struct sf_explain_part *parts = NULL, *top = &w->out.parts[0];
-        *list = (struct sf_explain_span){.ns = llround(at.time.duration.delta * at.share),
+        double ns = at.time.duration.delta * at.share; /* the numbers of spans are estimates */
+        ns = fabs(ns) > fabs((double)top->ns) ? (double)top->ns : ns;
+        *list = (struct sf_explain_span){.ns = llround(ns),
                                          .count = (uint32_t)fmax(1, round(at.share))};
         if (!explain_diff_give_parts(&at.time, w->q->req, &parts, &list->n_parts) ||
+            !explain_diff_count_calls(&at, parts, list->n_parts, w->q->req) ||
             !name_level(&at, w->store, w->q, list, why))
             err = sf_no_room(why, "the query");
         list->parts = parts;
@@ -278,11 +367,37 @@ static enum sf_err go_down(struct work *w, const struct sf_comparison *c, struct
         top->children = list;
         top->n_children = 1;
     }
+    if (!err && at.depth == 0 &&
+        !explain_diff_count_calls(&at, w->out.parts, w->out.n_parts, w->q->req))
+        err = sf_no_room(why, "the query");
     sf_arena_done(&inner);
     return err;
 }
 
 /* ---- all of it ---- */
+
+/* What notes and reasons call the two sides. */
+static void name_sides(const struct work *w, sf_str out[2])
+{
+    bool is_deploy = w->out.after_version.len > 0;
+    out[0] = is_deploy ? w->out.before_version : SF_STR("the rest");
+    out[1] = is_deploy ? w->out.after_version : SF_STR("slow spans");
+}
+
+/* Why there is nothing to compare; empty: there is. */
+static bool find_missing(struct work *w, const struct sf_comparison *c, sf_str *out)
+{
+    bool has_left = c->left.n_found > 0, has_right = c->right.n_found > 0;
+    sf_str sides[2];
+    name_sides(w, sides);
+    *out = SF_STR_NONE;
+    if (has_left == has_right) {
+        *out = has_left ? SF_STR_NONE : SF_STR("no spans match in this time: nothing to compare");
+        return true;
+    }
+    return sf_arena_print(w->q->req, out, "no spans of \"%.*s\" in this time: nothing to compare",
+                          SF_STR_ARG(sf_str_part(sides[has_left], 0, 80)));
+}
 
 static enum sf_err explain_diff_give(struct work *w, const struct sf_comparison *c,
                                      struct sf_why *why)
@@ -301,7 +416,10 @@ static enum sf_err explain_diff_give(struct work *w, const struct sf_comparison 
     v->left = c->left.words;
     v->right = c->right.words;
     v->note = c->note;
-    v->reason = t->n_left == 0 || t->n_right == 0 ? c->reason : t->reason;
+    if (!find_missing(w, c, &v->reason))
+        return sf_no_room(why, "the query");
+    if (v->reason.len == 0)
+        v->reason = t->n_left == 0 || t->n_right == 0 ? c->reason : t->reason;
     v->n_samples = t->n_samples;
     for (uint32_t i = 0; i < t->n_examples; i++)
         v->examples[v->n_examples++] = (struct sf_explain_example){
@@ -310,6 +428,8 @@ static enum sf_err explain_diff_give(struct work *w, const struct sf_comparison 
             .duration_ns = t->examples[i].duration_ns,
             .part_ns = llround(t->examples[i].part_ns)};
     if (!explain_diff_give_parts(t, w->q->req, &v->parts, &v->n_parts))
+        return sf_no_room(why, "the query");
+    if (v->is_significant && !give_mix(w, &c->mix))
         return sf_no_room(why, "the query");
     return v->is_significant ? go_down(w, c, why) : SF_OK;
 }
@@ -320,6 +440,7 @@ static enum sf_err of_split(struct work *w, struct sf_why *why)
     struct sf_comparison c;
     w->out.query = w->want->query;
     w->out.split = w->want->split_word;
+    name_sides(w, ask.sides);
     enum sf_err err = explain_diff_compare(w, &ask, w->q->req, &c, why);
     if (!err && !make_split(w, c.bound_ns))
         err = sf_no_room(why, "the query");
@@ -370,8 +491,8 @@ static enum sf_err find_previous(struct work *w, sf_str version, sf_str *out, st
         }
     return err ? err
                : sf_fail(why, SF_ERR_NOT_FOUND,
-                         "no other version of %.*s served requests before %.*s in this time: set "
-                         "one (against=), or use a longer time range",
+                         "no other version of %.*s served requests before %.*s in this time: name "
+                         "one, or use a longer time range",
                          SF_STR_ARG(sf_str_part(w->want->service, 0, 80)),
                          SF_STR_ARG(sf_str_part(version, 0, 80)));
 }
@@ -390,6 +511,9 @@ static enum sf_err of_versions(struct work *w, struct sf_why *why)
         if (!make_version(w, before, &w->left) || !make_version(w, after, &w->right))
             return sf_no_room(why, "the query");
         struct sf_compare_want ask = {.left = w->left, .right = w->right};
+        w->out.before_version = before;
+        w->out.after_version = after;
+        name_sides(w, ask.sides);
         enum sf_err err = explain_diff_compare(w, &ask, w->q->req, &c, why);
         if (err)
             return err;
@@ -400,8 +524,6 @@ static enum sf_err of_versions(struct work *w, struct sf_why *why)
         after = swap;
     }
     w->out.service = w->want->service;
-    w->out.before_version = before;
-    w->out.after_version = after;
     w->out.query = w->right;
     return explain_diff_give(w, &c, why);
 }

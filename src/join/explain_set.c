@@ -263,7 +263,7 @@ static void explain_set_explain_unknown(struct work *w)
     struct sf_explain_part unknown = sf_explain_part_named(SF_PART_UNKNOWN);
     for (uint32_t i = 0; i < w->out.n_parts; i++) {
         struct sf_explain_part *p = &w->out.parts[i];
-        if (p->name != unknown.name || p->ns * 10 <= w->out.duration_ns)
+        if (p->name != unknown.name || p->ns <= w->out.duration_ns / 10)
             continue;
         p->reason = w->l.b.n_types == 0 ? SF_STR("no profiles of time from these services")
                     : w->l.b.n_samples == 0 && w->l.b.n_estimated > 0
@@ -285,7 +285,7 @@ static enum sf_err explain_set_explain_lock(struct work *w, struct sf_why *why)
         if (w->out.parts[i].name == lock.name)
             p = &w->out.parts[i];
     }
-    if (!p || p->ns * 20 < w->out.duration_ns)
+    if (!p || p->ns < w->out.duration_ns / 20)
         return SF_OK;
     want.service = p->n_children > 0 ? p->children[0].service : w->out.service;
     for (uint32_t i = 0; i < w->l.set.n; i++) {
@@ -323,7 +323,7 @@ static enum sf_err explain_set_explain(struct work *w, struct sf_why *why)
     w->out.n_spans = w->l.set.n;
     explain_set_give_examples(w);
     struct sf_set_cut cut = sf_span_set_cut(&w->l.set, n_found, w->l.set.n);
-    if (!sf_span_set_cut_note(&cut, "", w->q->req, &w->out.note) ||
+    if (!sf_span_set_cut_note(&cut, SF_STR_NONE, w->q->req, &w->out.note) ||
         !sf_link_set_say_left_out(w->l.b.n_samples > 0 ? w->l.b.left_out : 0, w->q->req,
                                   &w->out.note))
         return sf_no_room(why, "the query");

@@ -322,6 +322,17 @@ enum sf_err sf_explain_times_sum_add(struct sf_times_sum *sum, const struct sf_e
     return SF_OK;
 }
 
+void sf_explain_times_sum_fit(struct sf_times_sum *sum, const struct sf_explain_times *t)
+{
+    for (int part = 0; part < SF_PART_CHILD; part++) {
+        double *nodes = sum->nodes[part], all = 0;
+        for (uint32_t i = 0; nodes && i < t->stacks.n_nodes; i++)
+            all += nodes[i];
+        for (uint32_t i = 0; nodes && i < t->stacks.n_nodes && all > sum->ns[part]; i++)
+            nodes[i] *= sum->ns[part] / all;
+    }
+}
+
 struct below { /* a span and its descendants, as a separate tree */
     struct sf_span_tree tree;
     const uint32_t *places; /* indexes of its spans in the whole tree; NULL: it is the whole tree */
@@ -396,6 +407,7 @@ enum sf_err sf_explain_times_sum_path(struct sf_times_sum *sum, const struct sf_
     sf_arena_done(&scratch);
     if (err)
         return err;
+    sf_explain_times_sum_fit(sum, t);
     sum->ns[SF_PART_UNKNOWN] += (double)path.gap_ns;
     *out_whole_ns = path.total_ns + path.gap_ns;
     if (out_path_ns)

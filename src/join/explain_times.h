@@ -71,6 +71,9 @@ void sf_explain_times_done(struct sf_explain_times *t); /* a zeroed one is fine 
 enum sf_err sf_explain_times_sum_add(struct sf_times_sum *sum, const struct sf_explain_times *t,
                                      uint32_t span, double share, bool has_children,
                                      struct sf_why *why);
+/* Code takes at most the time of its part: of spans that carry their CPU time, a few samples may
+ * represent more of it than there is. */
+void sf_explain_times_sum_fit(struct sf_times_sum *sum, const struct sf_explain_times *t);
 /* Sums a span with all its descendants, along the critical path: the parts sum up to its duration,
  * with children resolved but for those that outlive it. SF_NOBODY: the whole trace. `out_path_ns`
  * (or NULL) gets the time of each span on the path. */

@@ -46,21 +46,21 @@ enum sf_err sf_set_fates_apply(struct sf_store *store, struct sf_span_set *set,
     return err;
 }
 
-bool sf_set_fates_note(const struct sf_set_fates *f, const char *of, struct sf_arena *req,
-                       sf_str *note)
+bool sf_set_fates_note(const struct sf_set_fates *f, sf_str of, struct sf_arena *req, sf_str *note)
 {
     if (f->n_thinned == 0)
         return true;
     if (f->n_weighted == 0)
-        return sf_arena_print(req, note,
-                              "%.*s%s%sthe samples of %llu spans were thinned, and no baseline is "
-                              "left to represent them: only requests kept by a rule are counted",
-                              SF_STR_ARG(*note), note->len ? "; " : "", of,
-                              (unsigned long long)f->n_thinned);
+        return sf_arena_print(
+            req, note,
+            "%.*s%s%.*sthe samples of %llu spans were thinned, and no baseline is "
+            "left to represent them: only requests kept by a rule are counted",
+            SF_STR_ARG(*note), note->len ? "; " : "", SF_STR_ARG(of),
+            (unsigned long long)f->n_thinned);
     return sf_arena_print(req, note,
-                          "%.*s%s%sthe samples of %llu spans were thinned; %llu spans of the "
+                          "%.*s%s%.*sthe samples of %llu spans were thinned; %llu spans of the "
                           "baseline represent them, with weights up to %.0f",
-                          SF_STR_ARG(*note), note->len ? "; " : "", of,
+                          SF_STR_ARG(*note), note->len ? "; " : "", SF_STR_ARG(of),
                           (unsigned long long)f->n_thinned, (unsigned long long)f->n_weighted,
                           f->most);
 }

@@ -22,5 +22,4 @@ static inline double sf_set_span_weight(const struct sf_set_span *s)
     return s->weight > 0 ? s->weight : 1;
 }
 /* Adds a sentence to `note` if spans were removed. `of` is "left: " or empty. False: no space. */
-bool sf_set_fates_note(const struct sf_set_fates *f, const char *of, struct sf_arena *req,
-                       sf_str *note);
+bool sf_set_fates_note(const struct sf_set_fates *f, sf_str of, struct sf_arena *req, sf_str *note);

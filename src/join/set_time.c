@@ -133,7 +133,7 @@ static enum sf_err set_time_fill(struct work *w, struct sf_why *why)
     w->out.trust = sf_trust_name(sf_trust_of(w->l.b.n_samples));
     struct sf_set_cut cut = sf_span_set_cut(&w->l.set, w->out.n_found, w->l.set.n);
     w->out.is_sample = w->out.n_found > w->l.set.n;
-    bool is_said = sf_span_set_cut_note(&cut, "", w->q->req, &w->out.note) &&
+    bool is_said = sf_span_set_cut_note(&cut, SF_STR_NONE, w->q->req, &w->out.note) &&
                    sf_link_set_say_left_out(w->l.b.n_samples > 0 ? w->l.b.left_out : 0, w->q->req,
                                             &w->out.note);
     return is_said ? SF_OK : sf_no_room(why, "the query");

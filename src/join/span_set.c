@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "join/time_sieve.h"
 #include "link/cohort.h"
 #include "query/expr_text.h"
@@ -74,8 +75,11 @@ static void span_set_take(struct gather *g, const struct sf_trace_view *v,
         for (uint32_t k = 0; k < sets->list[i].n_spans; k++, at++) {
             const struct sf_span *s = &v->spans[sets->list[i].spans[k]];
             if (at == t.n * n_all / most)
-                g->spans[g->n + t.n++] = (struct sf_set_span){v->id, s->span_id, s->start_ns,
-                                                              sf_span_duration_ns(s), 0};
+                g->spans[g->n + t.n++] = (struct sf_set_span){.trace = v->id,
+                                                              .id = s->span_id,
+                                                              .start_ns = s->start_ns,
+                                                              .duration_ns = sf_span_duration_ns(s),
+                                                              .name_hash = sf_hash_str(s->name)};
         }
     }
     t.n_cut = n_all - t.n;
@@ -217,18 +221,18 @@ bool sf_span_set_cut_is_sample(const struct sf_set_cut *c)
     return c->n_used < c->n_found || c->note.len > 0;
 }
 
-bool sf_span_set_cut_note(const struct sf_set_cut *c, const char *of, struct sf_arena *req,
-                          sf_str *out)
+bool sf_span_set_cut_note(const struct sf_set_cut *c, sf_str of, struct sf_arena *req, sf_str *out)
 {
     struct sf_buf text = {0};
     if (c->n_used < c->n_found)
         sf_buf_print(&text,
-                     "%sa sample: %llu of %s%llu spans, selected evenly over the time range, the "
+                     "%.*sa sample: %llu of %s%llu spans, selected evenly over the time range, the "
                      "same ones for the same query",
-                     of, (unsigned long long)c->n_used, c->is_estimate ? "~" : "",
+                     SF_STR_ARG(of), (unsigned long long)c->n_used, c->is_estimate ? "~" : "",
                      (unsigned long long)c->n_found);
     if (c->note.len > 0)
-        sf_buf_print(&text, "%s%.*s", text.len ? "; " : of, SF_STR_ARG(c->note));
+        sf_buf_print(&text, "%.*s%.*s", SF_STR_ARG(text.len ? SF_STR("; ") : of),
+                     SF_STR_ARG(c->note));
     bool is_kept = sf_buf_ok(&text) && sf_arena_copy(req, sf_buf_str(&text), out);
     sf_buf_done(&text);
     return is_kept;

@@ -9,6 +9,7 @@ struct sf_set_span {
     sf_trace_id trace;
     sf_span_id id;
     uint64_t start_ns, duration_ns;
+    uint64_t name_hash;
     double weight; /* number of spans it represents, because samples of others were deleted; 0: only
                       itself */
 };
@@ -56,8 +57,7 @@ struct sf_set_cut sf_span_set_cut(const struct sf_span_set *set, uint64_t n_foun
 bool sf_span_set_cut_is_sample(const struct sf_set_cut *c);
 /* States so in a sentence, in `req`; empty: all were examined. `of` is "left: " or empty. False: no
  * space. */
-bool sf_span_set_cut_note(const struct sf_set_cut *c, const char *of, struct sf_arena *req,
-                          sf_str *out);
+bool sf_span_set_cut_note(const struct sf_set_cut *c, sf_str of, struct sf_arena *req, sf_str *out);
 /* The distinct traces of its first spans, at most `most`; returns their number. */
 uint32_t sf_span_set_traces(const struct sf_span_set *set, struct sf_trace_ask *out, uint32_t most);
 /* Keeps at most `most` spans, an even and deterministic selection, in order. False: no space in

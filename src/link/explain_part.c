@@ -6,6 +6,8 @@
 
 #include "link/trust.h"
 
+_Static_assert((int)SF_EXPLAIN_PARTS >= (int)SF_PARTS, "an explanation has room for all parts");
+
 static const char *const names[SF_PARTS] = {"on_cpu", "gc",     "run_queue", "lock",
                                             "disk",   "net",    "io",        "sleep",
                                             "child",  "remote", "unknown"};

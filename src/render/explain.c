@@ -89,6 +89,14 @@ static void explain_add_children(struct sf_json_writer *w, const struct sf_expla
         sf_json_write_key_str(w, SF_STR("name"), s->name);
         sf_json_write_key_u64(w, SF_STR("count"), s->count);
         add_i64(w, "ns", (double)s->ns);
+        if (s->count > 1 && s->most_ns > 0)
+            add_i64(w, "most_ns", (double)s->most_ns);
+        if (s->before_per != s->after_per) {
+            sf_json_write_key(w, SF_STR("before_per_request"));
+            sf_json_write_f64(w, s->before_per);
+            sf_json_write_key(w, SF_STR("after_per_request"));
+            sf_json_write_f64(w, s->after_per);
+        }
         sf_json_write_key_u64(w, SF_STR("duration_ns"), s->duration_ns);
         sf_json_write_key(w, SF_STR("parts"));
         explain_add_parts(w, v, s->trace, 0, s->parts,
@@ -186,6 +194,23 @@ static void explain_add_focus(struct sf_json_writer *w, const struct sf_explain_
     sf_json_write_object_end(w);
 }
 
+static void add_mix_of(struct sf_json_writer *w, const struct sf_explain_mix *m)
+{
+    sf_json_write_key(w, SF_STR("mix"));
+    if (m->name.len == 0) {
+        sf_json_write_null(w);
+        return;
+    }
+    sf_json_write_object(w);
+    sf_json_write_key_str(w, SF_STR("name"), m->name);
+    add_i64(w, "ns", m->ns);
+    sf_json_write_key(w, SF_STR("before_share"));
+    sf_json_write_f64(w, m->before_share);
+    sf_json_write_key(w, SF_STR("after_share"));
+    sf_json_write_f64(w, m->after_share);
+    sf_json_write_object_end(w);
+}
+
 static void add_evidence(struct sf_json_writer *w, const struct sf_explain_view *v)
 {
     char id[33], own[17], text[160];
@@ -244,6 +269,7 @@ void sf_explain_json(const struct sf_explain_view *v, struct sf_buf *out)
         sf_json_write_key_str(&w, SF_STR("before"), v->left);
         sf_json_write_key_str(&w, SF_STR("after"), v->right);
         sf_json_write_key_u64(&w, SF_STR("before_spans"), v->n_left);
+        add_mix_of(&w, &v->mix);
     }
     sf_json_write_key_u64(&w, SF_STR("spans"), v->n_spans);
     sf_json_write_key(&w, SF_STR("parts"));
@@ -426,6 +452,7 @@ void sf_explain_text(const struct sf_explain_view *v, struct sf_buf *out)
 {
     struct sf_buf sentence = {0};
     char id[33], own[17];
+    size_t at;
     if (v->of == SF_EXPLAIN_SET && v->query.len > 0) { /* spans with any name */
         sf_units_text(out, v->query, 120);
         sf_buf_add_str(out, SF_STR("\n"));
@@ -451,7 +478,7 @@ void sf_explain_text(const struct sf_explain_view *v, struct sf_buf *out)
         sf_units_prose(out, v->note, 0, 0);
         sf_buf_add_str(out, SF_STR("\n"));
     }
-    if (v->reason.len > 0) {
+    if (v->reason.len > 0 && !sf_str_find(sf_buf_str(&sentence), v->reason, &at)) {
         sf_units_prose(out, v->reason, 0, 0);
         sf_buf_add_str(out, SF_STR("\n"));
     }

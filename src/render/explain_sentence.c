@@ -14,7 +14,10 @@ enum {
     REASON_COLUMNS = 100
 };
 #define WORTH_SAYING 0.05 /* minimum share of the duration */
+#define WORTH_ADDING 0.01 /* of what is left over, so that the sentence adds up */
 #define MOSTLY       0.5
+#define NEARLY_ALL   0.95
+#define STRAGGLER    0.8 /* share of the time of several spans from which the longest is the cause */
 
 static void add_ns(struct sf_buf *out, double ns)
 {
@@ -76,15 +79,25 @@ static void explain_sentence_add_functions(const struct sf_explain_part *p, uint
     }
 }
 
+/* Does one of several spans take nearly all of the time? */
+static bool is_longest(const struct sf_explain_span *s)
+{
+    return s->count > 1 && (double)s->most_ns >= STRAGGLER * (double)s->ns && s->ns > 0;
+}
+
 static void add_span_name(struct sf_buf *out, const struct sf_explain_span *s, sf_str service)
 {
+    if (is_longest(s))
+        sf_buf_add_str(out, SF_STR("1 of "));
     if (s->count > 1)
         sf_buf_print(out, "%u x ", s->count);
-    if (!sf_str_eq(s->service, service)) {
+    if (s->service.len > 0 && !sf_str_eq(s->service, service)) {
         explain_sentence_add_name(out, s->service);
         sf_buf_add_str(out, SF_STR(": "));
     }
     explain_sentence_add_name(out, s->name);
+    if (s->before_per != s->after_per)
+        sf_buf_print(out, " (%.3g per request instead of %.3g)", s->after_per, s->before_per);
 }
 
 void sf_explain_sentence_runnable(const struct sf_explain_part *p, struct sf_buf *out)
@@ -131,14 +144,19 @@ static void add_below(const struct sf_explain_span *s, struct sf_buf *out)
             add_ns(out, whole);
             sf_buf_add_str(out, SF_STR(": "));
         } else {
-            sf_buf_add_str(out, n > 0          ? SF_STR("; ")
-                                : s->count > 1 ? SF_STR(" (the longest: ")
-                                               : SF_STR(" ("));
+            sf_buf_add_str(out, n > 0                            ? SF_STR("; ")
+                                : s->count > 1 && !is_longest(s) ? SF_STR(" (the longest: ")
+                                                                 : SF_STR(" ("));
         }
         explain_sentence_add_part(&s->parts[i], s->service, fabs(whole), false, out);
         n++;
     }
     sf_buf_add_str(out, n > 0 ? SF_STR(")") : SF_STR_NONE);
+}
+
+static bool is_nearly_all(double ns, double whole)
+{
+    return fabs(ns) >= fabs(whole) * NEARLY_ALL;
 }
 
 static void explain_sentence_add_children(const struct sf_explain_part *p, sf_str service,
@@ -150,7 +168,7 @@ static void explain_sentence_add_children(const struct sf_explain_part *p, sf_st
         if (i > 0 && fabs((double)s->ns) < fabs((double)p->ns) * 0.2)
             break;
         sf_buf_print(out, "%s", sep);
-        if (p->n_children > 1) {
+        if (p->n_children > 1 || !is_nearly_all((double)s->ns, (double)p->ns)) {
             add_ns(out, (double)s->ns);
             sf_buf_add_u8(out, ' ');
         }
@@ -158,6 +176,43 @@ static void explain_sentence_add_children(const struct sf_explain_part *p, sf_st
         if (i == 0)
             add_below(s, out);
         sep = ", ";
+    }
+}
+
+/* " in reserveStock", or ", 279 ms of it in reserveStock" if the part has more. */
+static void add_where(const struct sf_explain_part *p, double ns, struct sf_buf *out)
+{
+    if (!is_nearly_all(ns, (double)p->ns)) {
+        sf_buf_add_str(out, SF_STR(", "));
+        add_ns(out, ns);
+        sf_buf_add_str(out, SF_STR(" of it"));
+    }
+    sf_buf_add_str(out, SF_STR(" in "));
+}
+
+/* Where a thread waited: the function and the span that have most of the part. */
+static void explain_sentence_add_wait(const struct sf_explain_part *p, sf_str service,
+                                      struct sf_buf *out)
+{
+    const struct sf_explain_function *f = p->n_functions > 0 ? &p->functions[0] : NULL;
+    const struct sf_explain_span *s = p->n_children > 0 ? &p->children[0] : NULL;
+    f = f && fabs(f->ns) >= fabs((double)p->ns) * MOSTLY ? f : NULL;
+    s = s && fabs((double)s->ns) >= fabs((double)p->ns) * MOSTLY ? s : NULL;
+    if (f) {
+        add_where(p, f->ns, out);
+        explain_sentence_add_name(out, f->function);
+    }
+    if (f && s) {
+        sf_buf_add_str(out, SF_STR(" ("));
+        if (!is_nearly_all((double)s->ns, (double)p->ns)) {
+            add_ns(out, (double)s->ns);
+            sf_buf_add_str(out, SF_STR(" in "));
+        }
+        add_span_name(out, s, service);
+        sf_buf_add_u8(out, ')');
+    } else if (s) {
+        add_where(p, (double)s->ns, out);
+        add_span_name(out, s, service);
     }
 }
 
@@ -194,24 +249,43 @@ static void explain_sentence_add_part(const struct sf_explain_part *p, sf_str se
         explain_sentence_add_functions(p, is_top ? FUNCTIONS : 2, whole, out);
         return;
     }
-    if (p->n_functions > 0 && fabs(p->functions[0].ns) >= fabs((double)p->ns) * MOSTLY) {
-        sf_buf_add_str(out, SF_STR(" in "));
-        explain_sentence_add_name(out, p->functions[0].function);
-    }
-    if (p->n_children > 0 && fabs((double)p->children[0].ns) >= fabs((double)p->ns) * MOSTLY) {
-        sf_buf_add_str(out, p->n_functions > 0 ? SF_STR(" (") : SF_STR(" in "));
-        add_span_name(out, &p->children[0], service);
-        sf_buf_add_str(out, p->n_functions > 0 ? SF_STR(")") : SF_STR_NONE);
-    }
+    explain_sentence_add_wait(p, service, out);
     if (p->reason.len > 0 && explain_sentence_is_part(p, "lock")) {
         sf_buf_add_str(out, SF_STR(", "));
         sf_units_text(out, p->reason, REASON_COLUMNS);
     }
 }
 
+/* What the sentence did not name yet: "; 12.3 ms in smaller parts", or the one part that it is. */
+static void add_left_over(const struct sf_explain_view *v, const bool *is_said, double left_ns,
+                          struct sf_buf *out)
+{
+    const struct sf_explain_part *only = NULL;
+    double whole = fabs((double)v->duration_ns);
+    bool is_other_way = left_ns * (double)v->duration_ns < 0;
+    uint32_t n = 0;
+    if (fabs(left_ns) < whole * WORTH_ADDING)
+        return;
+    for (uint32_t i = 0; i < v->n_parts; i++) {
+        if (is_said[i] || fabs((double)v->parts[i].ns) < whole * WORTH_ADDING)
+            continue;
+        only = &v->parts[i];
+        n++;
+    }
+    if (n != 1 || only->few > 0 || fabs((double)only->ns - left_ns) >= whole * WORTH_ADDING)
+        only = NULL;
+    sf_buf_add_str(out, is_other_way ? SF_STR("; offset by ") : SF_STR("; "));
+    add_ns(out, only ? (double)only->ns : left_ns);
+    sf_buf_print(out, " %s",
+                 only           ? only->words
+                 : is_other_way ? "in other parts"
+                                : "in smaller parts");
+}
+
 static void explain_sentence_add_parts(const struct sf_explain_view *v, struct sf_buf *out)
 {
-    double whole = fabs((double)v->duration_ns);
+    double whole = fabs((double)v->duration_ns), left_ns = (double)v->duration_ns;
+    bool is_said[SF_EXPLAIN_PARTS] = {false};
     uint32_t n = 0;
     for (uint32_t i = 0; i < v->n_parts && n < PARTS; i++) {
         const struct sf_explain_part *p = &v->parts[i];
@@ -223,8 +297,26 @@ static void explain_sentence_add_parts(const struct sf_explain_view *v, struct s
             break;
         sf_buf_add_str(out, n == 0 ? SF_STR(": ") : SF_STR("; "));
         explain_sentence_add_part(p, v->service, whole, true, out);
+        left_ns -= (double)p->ns;
+        is_said[i] = true;
         n++;
     }
+    if (n > 0)
+        add_left_over(v, is_said, left_ns, out);
+}
+
+/* ", 70 ms of it because GET /report is 60 % of these spans, and 10 % of the others" */
+static void add_mix(const struct sf_explain_view *v, struct sf_buf *out)
+{
+    const struct sf_explain_mix *m = &v->mix;
+    if (m->name.len == 0)
+        return;
+    sf_buf_add_str(out, SF_STR(", "));
+    add_ns(out, m->ns);
+    sf_buf_add_str(out, SF_STR(" of it because "));
+    explain_sentence_add_name(out, m->name);
+    sf_buf_print(out, " is %.0f %% of these spans, and %.0f %% of the others", 100 * m->after_share,
+                 100 * m->before_share);
 }
 
 /* "order-service def456 takes 6.4 ms more per request than abc123 (5.2 ms to 7.6 ms): ..." */
@@ -233,7 +325,6 @@ static void add_difference(const struct sf_explain_view *v, struct sf_buf *out)
     double ns = (double)v->duration_ns;
     bool is_deploy = v->after_version.len > 0;
     if (v->n_spans == 0 || v->n_left == 0) {
-        sf_buf_add_str(out, SF_STR("nothing to compare: "));
         sf_units_text(out, v->reason, REASON_COLUMNS);
         return;
     }
@@ -257,6 +348,7 @@ static void add_difference(const struct sf_explain_view *v, struct sf_buf *out)
         sf_buf_add_str(out, SF_STR("the rest"));
     double low = ns < 0 ? -v->high_ns : v->low_ns, high = ns < 0 ? -v->low_ns : v->high_ns;
     explain_sentence_add_bounds(out, ns, low, high);
+    add_mix(v, out);
     if (v->is_significant)
         explain_sentence_add_parts(v, out);
 }

@@ -373,6 +373,15 @@ def test_the_first_sentence_names_the_planted_cause():
             assert f.readlines() == lines, "".join(lines)
 
 
+def test_code_takes_no_more_than_the_part_of_a_trace_that_it_is_in():
+    """Spans carry their CPU time; a few samples may represent more: "39 ms running" had functions of 50 ms."""
+    for found in ask(planted, "/api/search", q="{ nestedSetParent < 0 }", limit=60, spss=1)["traces"]:
+        answer = ask(planted, "/api/v1/explain", trace=found["traceID"])
+        assert sum(part["ns"] for part in answer["parts"]) == answer["duration_ns"], answer
+        for part in answer["parts"]:
+            assert sum(f["ns"] for f in part["functions"]) <= part["ns"] + 8, (found["traceID"], part)
+
+
 def test_the_pages_by_task_work_as_they_are_written():
     needs_true_times()
     trace, span = spans_of(planted, TOTALS, 1)[0]

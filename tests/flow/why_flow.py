@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """What explain says first about traces that are unlike a plain request: children that outlive their parent, spans without length,
-children side by side, services without profiles, very many children. A wrong or too certain first sentence is a failure."""
+children side by side, services without profiles, very many children; and about sets that differ by more than one cause: other
+requests, more calls. A wrong or too certain first sentence is a failure."""
 import os
+import re
 import sys
 import time
+import urllib.parse
 
 sys.path.insert(0, os.path.dirname(__file__))
 from pprof_make import pprof  # noqa: E402
@@ -18,11 +21,12 @@ class Trace:
     """Spans by name, times in ms after BEGAN."""
     count = 0
 
-    def __init__(self):
+    def __init__(self, service=None, at=0):
         Trace.count += 1
-        self.service, self.id, self.spans = f"service{Trace.count}", os.urandom(16), []
+        self.service, self.id, self.spans, self.at = service or f"service{Trace.count}", os.urandom(16), [], at
 
     def span(self, name, begin, end, parent=None, of=None, kind=1, **more):
+        begin, end = begin + self.at, end + self.at
         self.spans.append(dict({"trace_id": self.id, "span_id": os.urandom(8), "parent": parent and parent["span_id"], "name": name,
                                 "service": of or self.service, "kind": kind, "start": BEGAN + int(begin * MS), "end": BEGAN + int(end * MS)}, **more))
         return self.spans[-1]
@@ -158,6 +162,118 @@ def test_a_clock_ahead_changes_nothing():
     t.send(("main;serve;q", serve, 10), ("main;db;scan", scan, 60), of=back)
     assert t.why()["sentence"].startswith("100 ms: 70 ms running, of that 60 ms ") and "scan in db" in t.why()["sentence"], t.why()
     assert t.why()["note"] == "" and "90 ms in child spans: call" in t.why(root)["sentence"], t.why(root)
+
+
+def deploy(service, until=120):
+    """The answer about v2 of a service; traces stand in the two minutes after BEGAN."""
+    asked = {"service": service, "version": "v2", "from": (BEGAN - 10**9 * 60) // MS, "until": (BEGAN + until * 10**9) // MS}
+    answer = server.json("/api/v1/explain?" + urllib.parse.urlencode(asked))
+    assert sum(part["ns"] for part in answer["parts"]) == answer["duration_ns"], answer
+    return answer
+
+
+def send_all(traces):
+    """A request to the server has one resource for each service."""
+    for version in ("v1", "v2"):
+        spans = [span for trace in traces for span in trace.spans if span["resource"]["service.version"] == version]
+        for at in range(0, len(spans), 1000):
+            server.send(spans[at:at + 1000])
+
+
+def test_one_of_many_that_takes_the_time_is_said_to_be_one():
+    t = Trace()
+    fan = t.span("fan", 0, 310, kind=2)
+    shards = [t.span("shard", 2, 307 if n == 7 else 12, fan) for n in range(20)]
+    t.send(("main;merge", fan, 10), ("main;shard;scan", shards[7], 280))
+    assert "305 ms in child spans: 1 of 20 x shard (280 ms running" in t.why(fan)["sentence"], t.why(fan)
+
+
+def test_a_call_that_is_longer_than_what_it_called_says_so():
+    """It said "490 ms unknown (samples of caller name only span ..., not its child spans)"."""
+    t = Trace()
+    root = t.span("GET /", 0, 520, kind=2)
+    call = t.span("call", 10, 510, root, kind=3)
+    t.span("serve", 250, 260, call, of=t.service + "-far", kind=2)
+    t.send(("main;x", root, 10))
+    reason = f"unknown (the call lasted longer than the span of {t.service}-far: network, or a queue there)"
+    assert reason in t.why(call)["sentence"] and reason in t.why()["sentence"], (t.why(call), t.why())
+
+
+def test_what_is_unknown_names_the_service_that_has_it():
+    """It named the root's service when no span had a fiftieth of the time."""
+    t = Trace()
+    root = t.span("batch", 0, 1000, kind=2)
+    for number in range(100):
+        t.span(f"step {number}", number * 10, number * 10 + 10, root, of=t.service + "-steps")
+    t.send()
+    assert f"unknown (no profiles of {t.service}-steps were received for its time)" in t.why()["sentence"], t.why()
+
+
+def test_a_very_long_span_has_its_reason():
+    t = Trace()
+    span = t.span("huge", 0, 10**12, kind=2)
+    t.send()
+    assert f"unknown (no profiles of {t.service} were received for its time)" in t.why(span)["sentence"], t.why(span)
+
+
+def test_other_requests_are_not_taken_for_slower_code():
+    """v2 serves more of what is dear; each request is as before. It said "90 ms running, of that 95 ms heavy"."""
+    traces = []
+    for version, share in (("v1", 1), ("v2", 6)):
+        for n in range(100):
+            t = Trace("mixed", at=n * 100 + (0 if version == "v1" else 30e3))
+            is_heavy = n % 10 < share
+            t.span("GET /heavy" if is_heavy else "GET /light", 0, (200 if is_heavy else 20) + n % 7, kind=2, resource={"service.version": version})
+            traces.append(t)
+    send_all(traces)
+    answer = deploy("mixed")
+    assert re.search(r"\b(89|90)(\.\d)? ms of it because GET /heavy is 60 % of these spans, and 10 % of the others", answer["sentence"]), answer["sentence"]
+    assert answer["mix"]["name"] == "GET /heavy" and abs(answer["mix"]["ns"] - answer["duration_ns"]) < MS, answer["mix"]
+
+
+def test_more_calls_are_told_from_slower_calls():
+    """Each request retries twice; it said only that there is more time in the calls."""
+    traces = []
+    for version, calls in (("v1", 1), ("v2", 3)):
+        for n in range(40):
+            t = Trace("retries", at=n * 300 + (0 if version == "v1" else 30e3))
+            root = t.span("POST /pay", 0, 20 + calls * 50 + n % 5, kind=2, resource={"service.version": version})
+            for call in range(calls):
+                t.span("POST bank", 10 + call * 50, 55 + call * 50, root, kind=3, resource={"service.version": version})
+            traces.append(t)
+    send_all(traces)
+    answer = deploy("retries")
+    assert " ms in child spans: POST bank (3 per request instead of 1)" in answer["sentence"] and answer["mix"] is None, answer["sentence"]
+    for query in ('{ resource.service.name = "retries" && kind = server }', '{resource.service.name=`retries` && (kind = server || name = "}")}'):
+        split = {"q": query, "split": "p50", "from": (BEGAN - 10**9 * 60) // MS, "until": (BEGAN + 10**9 * 120) // MS}
+        sentence = server.json("/api/v1/explain?" + urllib.parse.urlencode(split))["sentence"]
+        assert "POST bank (3 per request instead of 1)" in sentence, sentence
+
+
+def test_more_requests_than_are_compared_do_not_multiply_their_children():
+    """Of 1,500 requests 1,000 are compared; their children took one and a half times the difference."""
+    traces = []
+    for version, length in (("v1", 10), ("v2", 40)):
+        for n in range(1500):
+            t = Trace("bulk", at=n * 15 + (0 if version == "v1" else 30e3))
+            root = t.span("GET /", 0, 10 + length + n % 3, kind=2, resource={"service.version": version})
+            t.span("step", 2, 2 + length, root, resource={"service.version": version})
+            traces.append(t)
+    send_all(traces)
+    answer = deploy("bulk")
+    part = answer["parts"][0]
+    assert part["part"] == "child" and 28 * MS < part["children"][0]["ns"] <= part["ns"], part
+    assert answer["note"].startswith("v1: a sample: 1000 of "), answer["note"]
+
+
+def test_nothing_to_compare_is_said_once():
+    t = Trace("lonely")
+    t.span("one", 0, 100, kind=2)
+    t.send()
+    query = urllib.parse.urlencode({"q": '{ resource.service.name = "lonely" }', "split": "p95"})
+    answer = server.json("/api/v1/explain?" + query)
+    assert answer["sentence"] == answer["reason"] == 'no spans of "the rest" in this time: nothing to compare', answer
+    assert server.get("/api/v1/explain?format=text&" + query).text.count("nothing to compare") == 1
 
 
 tap.run(sys.modules[__name__])

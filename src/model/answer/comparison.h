@@ -61,11 +61,19 @@ struct sf_comparison_time {   /* comparison of the whole duration */
     uint8_t left_out; /* bits of enum sf_left_out */
 };
 
+struct sf_comparison_mix {          /* the sides consist of other spans */
+    double ns;                      /* difference of the mean duration for that reason; 0: none */
+    double left_share, right_share; /* of the name that contributes most */
+    sf_trace_id trace;              /* a span of that name */
+    sf_span_id span;
+};
+
 struct sf_comparison {
     sf_str type, unit;
     struct sf_comparison_side left, right;
     uint64_t bound_ns; /* the duration that separates the sides, when one query is split */
     struct sf_comparison_time time;
+    struct sf_comparison_mix mix;
     const struct sf_comparison_row *rows; /* significant first, then by size of the difference */
     uint32_t n_rows, n_significant;
     bool is_sample;         /* on one or both sides not all matching spans were compared */

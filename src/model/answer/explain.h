@@ -4,6 +4,7 @@
 #include "model/ids.h"
 
 enum {
+    SF_EXPLAIN_PARTS = 11,    /* at most this many parts; SF_PARTS of link/ledger.h */
     SF_EXPLAIN_FUNCTIONS = 8, /* listed per part */
     SF_EXPLAIN_CHILDREN = 5   /* listed per part */
 };
@@ -49,6 +50,9 @@ struct sf_explain_span { /* a child span in a part; of several equal ones the lo
     int64_t ns;           /* of the part, sum of all `count` spans */
     uint64_t duration_ns; /* of this span */
     uint32_t count;
+    int64_t most_ns; /* of the part, of the one with most of it; 0: unknown */
+    /* Of a difference: number of such spans per request; both 0: not what differs. */
+    double before_per, after_per;
     /* Of this span with all below it; they add up to duration_ns. Of a set, estimates for all; they
      * add up to ns. */
     const struct sf_explain_part *parts;
@@ -78,6 +82,12 @@ struct sf_explain_focus {       /* the subject of the query: a function with its
     bool is_estimate;
 };
 
+struct sf_explain_mix { /* of a difference: the two sets consist of other spans */
+    sf_str name;        /* the name whose share differs most; empty: they do not */
+    double ns;          /* of the difference, for that reason */
+    double before_share, after_share;
+};
+
 struct sf_explain_view {
     enum sf_explain_of of;
     sf_trace_id trace;
@@ -93,6 +103,7 @@ struct sf_explain_view {
     struct sf_explain_part *parts; /* they add up to duration_ns; largest first */
     uint32_t n_parts;
     struct sf_explain_focus focus;
+    struct sf_explain_mix mix;
     struct sf_explain_example examples[3];
     uint32_t n_examples;
     sf_str query, note, reason;
