@@ -119,6 +119,7 @@ test("the landing page begins with what costs requests most, of three services; 
   await page.getByRole("article").nth(2).waitFor();
   const first = await page.getByRole("article").allInnerTexts();
   assert.match(first[0], /shop_http_read waits for the network/);
+  assert.equal(await page.getByRole("article").first().locator(".t bdi.mono").innerText(), "shop_http_read", "names of functions stand out");
   assert.equal(new Set(first.map((text) => text.split("\n")[1])).size, 3, "three services");
   if (story.nowMs !== undefined) {
     // Which finding of a service is the largest differs between runs of the live demo.
@@ -131,6 +132,31 @@ test("the landing page begins with what costs requests most, of three services; 
     assert.deepEqual(links.slice(0, 5), ["shop_http_read", "applyLegacyTax", "pricing.load_attribute", "findBoxes", "evaluateRules"]);
   }
   await done(page, "landing");
+});
+
+longTest("a link that names one version is compared with the one before, all of it", async () => {
+  const page = await open(at("/?view=compare&service=order-service&version=def456"));
+  await page.waitForURL(/against=abc123/);
+  await page.getByRole("img", { name: /^From / }).waitFor();
+  await answer(page).filter({ hasText: /evaluateRules/ }).waitFor();
+  await done(page);
+});
+
+longTest("on a tablet nothing lies over the figures, and the view has its name", async () => {
+  const page = await open(at("/"), { viewport: { width: 768, height: 1024 } });
+  for (const width of [768, 1024, 1280]) {
+    await page.setViewportSize({ width, height: 1024 });
+    await page.getByRole("article").first().waitFor();
+    const over = await page.evaluate(() =>
+      [...document.querySelectorAll(".kpi")].filter((k) => {
+        const [figure, line] = [k.querySelector(".v")?.lastElementChild?.getBoundingClientRect(), k.querySelector(".spark")?.getBoundingClientRect()];
+        return figure && line && line.width > 0 && figure.right > line.left;
+      }).length,
+    );
+    assert.equal(over, 0, `a line lies over its figure at ${width}`);
+    assert.ok(await page.locator("#page-title").evaluate((h) => h.scrollWidth <= h.clientWidth), `the view's name is cut at ${width}`);
+  }
+  await done(page, "tablet");
 });
 
 longTest("a trace by critical path and a comparison have the waits as frames, and all of the time", async () => {

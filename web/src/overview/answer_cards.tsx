@@ -6,6 +6,7 @@ import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
 import { Popover } from "../parts/popover";
 import { ServiceMark } from "../parts/service_mark";
+import { Sentence } from "../why/sentence";
 import { factOf, KIND_WORDS, type Told } from "./use_findings";
 import { ENTRY } from "./use_red";
 
@@ -63,7 +64,7 @@ export function AnswerCard(props: { finding: Told; reasons?: readonly string[]; 
         </ViewLink>
       </div>
       <p class="t" title={visible(f.sentence)}>
-        <bdi>{visible(shortFact(f))}</bdi>
+        <Sentence text={shortFact(f)} names={[f.subject]} />
       </p>
       <p class="f2 sm">
         {placeOf(f) !== "" && (

@@ -1,7 +1,7 @@
 // What one set of spans does more of than another: in words, as a table with intervals, as one flame graph.
 
 import type { ComponentChildren } from "preact";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { call, get } from "../api/client";
 import type { CompareSide, ComparedFunction, Comparison, Profile, Services } from "../api/types";
 import { useAsk } from "../api/use_ask";
@@ -344,6 +344,11 @@ export function Compare(props: { range: Range }) {
         : undefined;
   const why = useExplain(explained);
   const isDeploy = url["version"] !== undefined;
+  // A link may leave it to the server with which version to compare.
+  const before = new URLSearchParams((why.data?.evidence.page ?? "").split("?")[1]).get("against") ?? "";
+  useEffect(() => {
+    if (isDeploy && url["against"] === undefined && before !== "") change({ against: before }, true);
+  }, [isDeploy, url["against"], before]);
   useHead(isDeploy ? `${visible(url["service"] ?? "")} ${visible(url["version"] ?? "")} against ${visible(url["against"] ?? "")}` : "Compare", isDeploy ? `${url["service"] ?? ""} ${url["version"] ?? ""}` : has ? (url["q"] ?? (url["form"] === "box" ? "chosen spans" : "two queries")) : "", isDeploy ? (url["service"] ?? "") : "");
   if (!has)
     return (

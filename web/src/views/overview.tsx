@@ -108,7 +108,7 @@ function Whole(props: { data: Services; range: Range; red: ReturnType<typeof use
         </div>
       )}
       {told.length > first.length && (
-        <p class="note">
+        <p class="more-findings">
           {first.length} of {told.length} findings.{" "}
           <ViewLink to={{ view: "findings" }} class="link">
             All of them

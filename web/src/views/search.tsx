@@ -211,17 +211,17 @@ export function Search(props: { range: Range }) {
               </span>
               <Segment label="Order" value={order === "" ? "" : order === "cause" ? "cause" : order === SLOWEST ? SLOWEST : "other"} of={ORDERS} onChange={(o) => change({ sort: o })} />
               <span class="spring" />
-              <label class="row one">
+              <label class="row one nw">
                 Columns{" "}
                 <input
                   placeholder="span.http.route, resource.host.name"
-                  size={28}
+                  size={22}
                   defaultValue={extra.join(", ")}
                   key={url["cols"]}
                   onChange={(e) => change({ cols: e.currentTarget.value.split(/[\s,]+/).filter((c) => /^[\w.:"/-]+$/.test(c)).join(",") })}
                 />
               </label>
-              <label class="row one">
+              <label class="row one nw">
                 At most{" "}
                 <select value={limit} onChange={(e) => change({ limit: e.currentTarget.value === "50" ? "" : e.currentTarget.value })}>
                   {["20", "50", "200", "1000"].map((n) => <option key={n}>{n}</option>)}

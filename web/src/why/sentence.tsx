@@ -20,8 +20,8 @@ function namesIn(parts: readonly ExplainPart[]): string[] {
 }
 
 /** The server's sentence with its numbers bold, written as the page writes them, and its functions as code. Names are somebody else's text, and stay text. */
-export function Sentence(props: { text: string; parts?: readonly ExplainPart[] }) {
-  const names = namesIn(props.parts ?? []);
+export function Sentence(props: { text: string; parts?: readonly ExplainPart[]; names?: readonly string[] }) {
+  const names = [...namesIn(props.parts ?? []), ...(props.names ?? []).filter((n) => n.length > 1)];
   const escaped = names.map((n) => n.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
   const pattern = new RegExp(`(${[...escaped.map((n) => `(?<![\\w/])${n}(?!\\w)`), NUMBER.source].join("|")})`, "u");
   const out: ComponentChildren[] = props.text.split(pattern).map((piece, i) => {

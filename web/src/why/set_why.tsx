@@ -58,7 +58,7 @@ export function SetWhy(props: { asked: Asked<Explain> }) {
         <CopyButton text={answerOf(e)} label="Copy the answer" />
       </div>
       {e.note !== "" && <p class="note">{said(e.note)}</p>}
-      {e.sentence !== "" && e.reason !== "" && <p class="note">{said(e.reason)}</p>}
+      {e.sentence !== "" && !e.sentence.includes(e.reason) && <p class="note">{said(e.reason)}</p>}
     </div>
   );
 }
