@@ -48,11 +48,6 @@ struct sf_matcher { /* one matcher of a label selector: key = "x", != , =~ , !~ 
     sf_str val;
 };
 
-struct sf_group { /* labels or attributes to group series by */
-    const struct sf_key *keys;
-    uint32_t n_keys;
-};
-
 enum sf_select_what { SF_SELECT_TRACES, SF_SELECT_SERVICE, SF_SELECT_ALL };
 
 struct sf_selector { /* selects data to erase; a range narrows it, 0 and 0 mean all time */

@@ -90,12 +90,6 @@ struct sf_detail_thread {
     struct sf_sampled_thread t;
 };
 
-struct sf_point { /* of a time series */
-    uint32_t group;
-    int64_t time_ns;
-    double value;
-};
-
 /* Durations of one operation in a sketch: 128 buckets, four per power of two from 1 us (bucket i
  * ends at 1000 * 2^(i / 4) ns) to an hour; the last one is open. */
 #define SF_SKETCH_BUCKETS 128

@@ -271,12 +271,6 @@ struct sf_str_cursor { /* sorted, without repeats */
     enum sf_err err;
     struct sf_why why;
 };
-struct sf_point_cursor { /* ordered by group and time */
-    bool (*next)(struct sf_point_cursor *c, struct sf_point *out);
-    void (*close)(struct sf_point_cursor *c);
-    enum sf_err err;
-    struct sf_why why;
-};
 
 /* ---- services: what GET /api/v1/services is made from ---- */
 
@@ -391,11 +385,6 @@ struct sf_store_ops {
     enum sf_err (*span_columns)(struct sf_store *s, const struct sf_span_query *query,
                                 struct sf_query_ctx *q, struct sf_column_cursor **out,
                                 struct sf_why *why);
-    /* UNSUPPORTED: compute it from span_scan. */
-    enum sf_err (*span_series)(struct sf_store *s, const struct sf_span_query *query,
-                               const struct sf_group *group, int64_t step_ns,
-                               struct sf_query_ctx *q, struct sf_point_cursor **out,
-                               struct sf_why *why);
     enum sf_err (*span_tags)(struct sf_store *s, const struct sf_tag_query *query,
                              struct sf_query_ctx *q, struct sf_str_cursor **out,
                              struct sf_why *why);

@@ -31,7 +31,6 @@
 #include "store/local/read/span_scan.h"
 #include "store/local/read/tag_scan.h"
 #include "store/local/read/trace_cursor.h"
-#include "store/local/unsupported.h"
 #include "store/local/write/append.h"
 #include "store/local/write/compact.h"
 #include "store/local/write/erase.h"
@@ -740,5 +739,4 @@ const struct sf_store_ops sf_store_local_ops = {
     .retain = sf_retain_set,
     .state = sf_local_figures_state,
     .figures = sf_local_figures,
-    SF_LOCAL_UNSUPPORTED,
 };

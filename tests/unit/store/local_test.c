@@ -251,17 +251,6 @@ TEST(local, refuses_a_directory_in_use_and_names_who_uses_it)
     store_rig_done(&r);
 }
 
-TEST(local, says_what_it_does_not_do)
-{
-    struct store_rig r;
-    store_rig_init(&r);
-    assert_ok(store_rig_open(&r));
-    assert_err(r.store->ops->span_series(r.store, NULL, NULL, 0, &r.q, NULL, &r.why),
-               SF_ERR_UNSUPPORTED);
-    assert_true(strlen(r.why.text) > 10);
-    store_rig_done(&r);
-}
-
 /* A resource of 7 KB under 12,000 spans that no flush has seen: once, and not once per span. */
 TEST(local, reads_a_large_trace_from_memory_with_its_resource_once)
 {
