@@ -1,9 +1,10 @@
 import * as assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { readMoment, rangeOf } from "../src/state/range";
 import { parse, within, write } from "../src/state/url";
 import { faultAt, moreOf, placeAt, queryOf } from "../src/search/complete";
-import { ellipsis, markdownText, visible } from "../src/format/safe_text";
+import { ellipsis, markdownText, said, visible } from "../src/format/safe_text";
 import { bytes, count, countOf, duration, nanoToMs, percent, queryDuration, value } from "../src/format/units";
 import { clockWords } from "../src/trace/clocks";
 import { gapsOf, rowsOf, spanMatches } from "../src/trace/rows";
@@ -266,4 +267,24 @@ test("a duration in a query is written as people write it", () => {
   assert.equal(queryDuration(1_500, Math.floor), "1.5us");
   assert.equal(queryDuration(999, Math.ceil), "999ns");
   assert.equal(queryDuration(0, Math.floor), "0ns");
+});
+
+// Their file is read, so that a sentence written later is checked too. A text that begins with the command is one to copy.
+test("the page names no command in a sentence of the server", () => {
+  const sources = ["join/cohort.c", "join/compare.c", "join/compare_time.c", "join/findings.c", "join/span_ledger.c", "join/span_profile.c",
+    "join/thinned.c", "join/trace_flame.c", "link/coverage_hint.c", "serve/own/control.c", "serve/own/control_calls.c"];
+  const command = /[ (`]spanflame (control|coverage|diff|findings|flame|keep|ledger|why)\b/;
+  let n = 0;
+  for (const file of sources) {
+    const text = readFileSync(`../src/${file}`, "utf8");
+    for (const literal of text.match(/"(?:[^"\\]|\\.)*"(?:\s*"(?:[^"\\]|\\.)*")*/g) ?? []) {
+      const sentence = literal.replace(/"\s*"/g, "").slice(1, -1).replace(/%\.\*s|%s/g, "5b8efff798038103");
+      if (!command.test(sentence)) continue;
+      n++;
+      assert.doesNotMatch(said(sentence), command, sentence);
+    }
+  }
+  assert.ok(n >= 15, `${n} sentences`);
+  assert.equal(said("a; spanflame coverage prints the lines"), "a; the view Coverage shows the lines");
+  assert.equal(said("a. spanflame coverage prints the lines"), "a. Coverage shows the lines");
 });

@@ -12,13 +12,20 @@ export function visible(text: string): string {
   });
 }
 
+// What a view of the page does instead of a command.
+const VIEWS: Record<string, string> = { coverage: "Coverage", "control collectors": "Collectors" };
+
 /** A sentence of the server without the commands it names for a terminal: the page does the same by a click. */
 export function said(text: string): string {
   return visible(
     text
       .replace(/ \(spanflame [^)]*\)/g, "")
       .replace(/: spanflame (findings|flame) --span \S+( has them)?/g, "")
-      .replace(/([.;] )?spanflame coverage has/g, (_, end?: string) => `${end ?? ""}${end === "; " ? "the view Coverage has" : "Coverage has"}`),
+      .replace(/; see spanflame keep --trace( [0-9a-f]+)?/g, "")
+      .replace(/(^|[.;] )?`?spanflame (coverage|control collectors)`? (prints|has|shows|lists)/g, (_, end: string | undefined, name: string, verb: string) => {
+        const view = `${VIEWS[name]} ${verb === "prints" ? "shows" : verb}`;
+        return end === undefined || end === "; " ? `${end ?? ""}the view ${view}` : `${end}${view}`;
+      }),
   );
 }
 

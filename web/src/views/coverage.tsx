@@ -76,7 +76,7 @@ function OfService(props: { service: string; range: Range }) {
               </div>
             ))}
             {c.link?.thinned !== undefined && <p class="note warn">{visible(c.link.thinned)}.</p>}
-            {(c.link?.note ?? "") !== "" && <p class="note warn">{visible(c.link?.note ?? "")}</p>}
+            {(c.link?.note ?? "") !== "" && <p class="note warn">{said(c.link?.note ?? "")}</p>}
             <dl class="facts wide">
               <dt>spans</dt>
               <dd>{count(c.spans)}</dd>

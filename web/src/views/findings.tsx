@@ -106,7 +106,7 @@ function OfService(props: { service: string; range: Range }) {
       {(d) => (
         <>
           {d.reason !== "" && <p class="note">{said(d.reason)}</p>}
-          {(d.note ?? "") !== "" && <p class="note">{visible(d.note ?? "")}</p>}
+          {(d.note ?? "") !== "" && <p class="note">{said(d.note ?? "")}</p>}
           <Cards told={told} checked={d.reason === "" ? CHECKED : ""} />
           {(d.more ?? 0) > 0 && <p class="note">… and {d.more} more, smaller ones</p>}
         </>

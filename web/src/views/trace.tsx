@@ -2,7 +2,7 @@ import { useCallback, useEffect, useMemo } from "preact/hooks";
 import { get } from "../api/client";
 import type { Services, Span, Trace } from "../api/types";
 import { useAsk } from "../api/use_ask";
-import { visible } from "../format/safe_text";
+import { said, visible } from "../format/safe_text";
 import { countOf, duration, ESTIMATE, moment, nanoToMs, percent } from "../format/units";
 import { CopyButton } from "../parts/copy_button";
 import { Fig } from "../parts/figure";
@@ -319,7 +319,7 @@ function Loaded(props: { trace: Trace; range: Range }) {
       <TitleRow trace={trace} range={props.range} />
       {trace.isPartial && <p class="note warn">This trace exceeds the memory limit of a query: some of its spans are not shown.</p>}
       {!trace.isExact && <p class="note warn">A damaged block may have held more of this trace.</p>}
-      {trace.note !== undefined && <p class="note warn">{visible(trace.note)}</p>}
+      {trace.note !== undefined && <p class="note warn">{said(trace.note)}</p>}
       {missing > 0 && (
         <p class="note warn">
           {hasRoot ? `The parents of ${String(missing)} spans were not received: these spans are shown at the top.` : "The root of this trace was not received: its spans are shown at the top, and its duration covers only what was received."}
