@@ -281,7 +281,7 @@ test("the page names no command in a sentence of the server", () => {
       const sentence = literal.replace(/"\s*"/g, "").slice(1, -1).replace(/%\.\*s|%s/g, "5b8efff798038103");
       if (!command.test(sentence)) continue;
       n++;
-      assert.doesNotMatch(said(sentence), command, sentence);
+      assert.ok(!command.test(said(sentence)), sentence);
     }
   }
   assert.ok(n >= 15, `${n} sentences`);
