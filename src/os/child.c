@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "os/clock.h"
+#include "os/program.h"
 
 static void set_env(const struct sf_child_env *env, size_t n_env)
 {
@@ -113,14 +114,24 @@ static void child_pass_signals(pid_t pid)
         sigaction(passed[i], &pass, NULL);
 }
 
-/* In the child: runs the program, or sends the error through the pipe. */
+/* In the child: runs the program, or sends the error through the pipe. A file that the kernel
+ * cannot execute is a script for execvp, which gives it to sh; a damaged or foreign program is not.
+ */
 static _Noreturn void become(const char *const *argv, const struct sf_child_env *env, size_t n_env,
                              int tell)
 {
-    int fault;
+    char path[SF_PROGRAM_PATH_CAP];
+    int fault = 0;
     set_env(env, n_env);
-    execvp(argv[0], (char *const *)(uintptr_t)argv);
-    fault = errno;
+    if (sf_program_find(argv[0], path)) {
+        execv(path, (char *const *)(uintptr_t)argv);
+        if (errno == ENOEXEC && sf_program_is_binary(path))
+            fault = ENOEXEC;
+    }
+    if (!fault) {
+        execvp(argv[0], (char *const *)(uintptr_t)argv);
+        fault = errno;
+    }
     if (write(tell, &fault, sizeof(fault)) < 0)
         _exit(126);
     _exit(127);

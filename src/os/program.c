@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_HEADERS = 64, MAX_DYNAMIC = 512, MAX_SCRIPTS = 4, PATH_CAP = 4096, LINE_CAP = 256 };
+enum { MAX_HEADERS = 64, MAX_DYNAMIC = 512, MAX_SCRIPTS = 4, LINE_CAP = 256 };
 
 /* ---- finding the file ---- */
 
@@ -19,19 +19,35 @@ static bool is_program(const char *path)
     return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
 }
 
-static bool program_find(const char *name, char out[PATH_CAP])
+bool sf_program_find(const char *name, char out[SF_PROGRAM_PATH_CAP])
 {
     const char *path = getenv("PATH");
     if (strchr(name, '/'))
-        return snprintf(out, PATH_CAP, "%s", name) < PATH_CAP && is_program(out);
+        return snprintf(out, SF_PROGRAM_PATH_CAP, "%s", name) < SF_PROGRAM_PATH_CAP &&
+               is_program(out);
     for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *path;) {
         size_t len = strcspn(path, ":");
-        int need = snprintf(out, PATH_CAP, "%.*s/%s", (int)len, len ? path : ".", name);
-        if (need > 0 && need < PATH_CAP && is_program(out))
+        int need = snprintf(out, SF_PROGRAM_PATH_CAP, "%.*s/%s", (int)len, len ? path : ".", name);
+        if (need > 0 && need < SF_PROGRAM_PATH_CAP && is_program(out))
             return true;
         path += len + (path[len] == ':');
     }
     return false;
+}
+
+/* Like bash: an ELF file, or a zero byte in the first line. */
+bool sf_program_is_binary(const char *path)
+{
+    char head[LINE_CAP];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t n = fd >= 0 ? pread(fd, head, sizeof(head), 0) : -1;
+    const char *zero = n > 0 ? memchr(head, 0, (size_t)n) : NULL,
+               *end = n > 0 ? memchr(head, '\n', (size_t)n) : NULL;
+    if (fd >= 0)
+        close(fd);
+    if (n >= SELFMAG && memcmp(head, ELFMAG, SELFMAG) == 0)
+        return true;
+    return zero && (!end || zero < end);
 }
 
 /* ---- reading it: untrusted bytes, everything is checked ---- */
@@ -126,7 +142,7 @@ static void inspect_elf(int fd, const Elf64_Ehdr *head, struct sf_program *out)
 }
 
 /* "#! /bin/sh -e" to "/bin/sh"; false: it is not a script. */
-static bool interpreter(int fd, char out[PATH_CAP])
+static bool interpreter(int fd, char out[SF_PROGRAM_PATH_CAP])
 {
     char line[LINE_CAP] = "";
     ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
@@ -135,15 +151,15 @@ static bool interpreter(int fd, char out[PATH_CAP])
         return false;
     start = 2 + strspn(line + 2, " \t");
     len = strcspn(line + start, " \t\r\n");
-    snprintf(out, PATH_CAP, "%.*s", (int)len, line + start);
+    snprintf(out, SF_PROGRAM_PATH_CAP, "%.*s", (int)len, line + start);
     return len > 0;
 }
 
 void sf_program_inspect(const char *name, struct sf_program *out)
 {
-    char path[PATH_CAP], next[PATH_CAP];
+    char path[SF_PROGRAM_PATH_CAP], next[SF_PROGRAM_PATH_CAP];
     *out = (struct sf_program){.kind = SF_PROGRAM_UNKNOWN};
-    if (!program_find(name, path))
+    if (!sf_program_find(name, path))
         return;
     for (int depth = 0; depth < MAX_SCRIPTS; depth++) {
         Elf64_Ehdr head;

@@ -381,6 +381,12 @@ def test_what_cannot_be_recorded_is_told():
     for name in ("/etc/passwd", "/etc"):  # no permission to run it, a folder
         done = bare([SPANFLAME, "record", "--", name])
         assert done.returncode == 126 and "denied" in done.stderr, done
+    garbage = os.path.join(HOME, "garbage")
+    with open(garbage, "wb") as f:
+        f.write(b"\x7fELFgarbage")
+    os.chmod(garbage, 0o755)
+    done = bare([SPANFLAME, "record", "--", garbage])
+    assert done.returncode == 126 and "Exec format error" in done.stderr, done
     assert bare([SPANFLAME, "record"]).returncode == 2
     assert bare([SPANFLAME, "record", "--rate", "5000", "--", "true"]).returncode == 2
     folder = os.path.join(HOME, "folder")
