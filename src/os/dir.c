@@ -1,3 +1,7 @@
+/* dir.c - every name is resolved from the directory's descriptor. The functions that open, create
+ * or list first examine each part of the name with fstatat(): the data directory belongs to one
+ * user, so this finds what an operator or a restored copy put there, not a race against an
+ * attacker. */
 #include "os/dir.h"
 
 #include <dirent.h>
@@ -83,12 +87,64 @@ const char *sf_dir_path(const struct sf_dir *d)
     return d->path;
 }
 
-/* Only regular files are opened: a symbolic link may lead out of the directory, where the sandboxed
- * server may not read and other programs may, and opening a FIFO would wait for its other end. */
+static enum sf_err refuse_link(struct sf_dir *d, const char *name, struct sf_why *why)
+{
+    struct stat st;
+    if (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
+        return sf_fail(why, SF_ERR_IO, "%s is a symbolic link, not a directory", name);
+    return SF_OK;
+}
+
+/* The directories that lead to `name`. */
+static enum sf_err refuse_links_above(struct sf_dir *d, const char *name, struct sf_why *why)
+{
+    char part[256];
+    enum sf_err err = SF_OK;
+    for (const char *slash = strchr(name, '/'); !err && slash; slash = strchr(slash + 1, '/')) {
+        size_t len = (size_t)(slash - name);
+        if (len >= sizeof(part))
+            break; /* the names below a data directory are shorter */
+        memcpy(part, name, len);
+        part[len] = 0;
+        err = refuse_link(d, part, why);
+    }
+    return err;
+}
+
+static enum sf_err refuse_links(struct sf_dir *d, const char *name, struct sf_why *why)
+{
+    enum sf_err err = refuse_links_above(d, name, why);
+    return err ? err : refuse_link(d, name, why);
+}
+
+enum sf_err sf_dir_check(struct sf_dir *d, const char *name, bool is_dir, struct sf_why *why)
+{
+    struct stat st;
+    enum sf_err err = refuse_links_above(d, name, why);
+    if (err)
+        return err;
+    if (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return dir_fail_errno(why, "look at", name);
+    if (is_dir ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode))
+        return SF_OK;
+    return sf_fail(why, SF_ERR_IO, "%s is %s, not a %s", name,
+                   S_ISLNK(st.st_mode)   ? "a symbolic link"
+                   : S_ISREG(st.st_mode) ? "a file"
+                   : S_ISDIR(st.st_mode) ? "a directory"
+                                         : "a pipe, socket or device",
+                   is_dir ? "directory" : "regular file");
+}
+
+/* Only regular files are opened, and no link to a directory is followed: a symbolic link may lead
+ * out of the directory, where the sandboxed server may not read and other programs may, and opening
+ * a FIFO would wait for its other end. */
 static enum sf_err open_flags(struct sf_dir *d, const char *name, int flags, struct sf_file *out,
                               struct sf_why *why)
 {
     struct stat st;
+    enum sf_err err = refuse_links_above(d, name, why);
+    if (err)
+        return err;
     int fd = openat(d->fd, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
     if (fd < 0 && (errno == ELOOP || errno == ENXIO))
         return sf_fail(why, SF_ERR_IO, "open %s: it is not a regular file", name);
@@ -128,14 +184,18 @@ enum sf_err sf_dir_open_append(struct sf_dir *d, const char *name, struct sf_fil
 
 enum sf_err sf_dir_make(struct sf_dir *d, const char *name, struct sf_why *why)
 {
-    if (mkdirat(d->fd, name, 0700) != 0 && errno != EEXIST)
-        return dir_fail_errno(why, "make directory", name);
-    return SF_OK;
+    enum sf_err err = refuse_links_above(d, name, why);
+    if (err || mkdirat(d->fd, name, 0700) == 0)
+        return err;
+    return errno == EEXIST ? sf_dir_check(d, name, true, why)
+                           : dir_fail_errno(why, "make directory", name);
 }
 
 enum sf_err sf_dir_sync(struct sf_dir *d, const char *name, struct sf_why *why)
 {
-    enum sf_err err = SF_OK;
+    enum sf_err err = refuse_links(d, name, why);
+    if (err)
+        return err;
     int fd = openat(d->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return dir_fail_errno(why, "open directory", name);
@@ -219,6 +279,9 @@ enum sf_err sf_dir_list(struct sf_dir *d, const char *name,
 {
     struct dirent *e;
     DIR *list;
+    enum sf_err err = refuse_links(d, name, why);
+    if (err)
+        return err;
     int fd = openat(d->fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return dir_fail_errno(why, "list", name);

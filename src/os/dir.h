@@ -1,5 +1,6 @@
 /* dir.h - a directory and its entries. Names are relative paths below it ("wal/0001.wal"); none may
- * be absolute or contain "..". Everything is created with mode 0700 / 0600, because telemetry is
+ * be absolute or contain "..". Only regular files and real directories are used; a symbolic link
+ * gives IO. Everything is created with mode 0700 / 0600, because telemetry is
  * private. */
 #pragma once
 #include "os/file.h"
@@ -39,6 +40,8 @@ enum sf_err sf_dir_unlink(struct sf_dir *d, const char *name,
                           struct sf_why *why); /* a missing file is fine */
 enum sf_err sf_dir_remove(struct sf_dir *d, const char *name,
                           struct sf_why *why); /* an empty folder */
+/* Whether `name` is a directory or a regular file itself, not a link to one. NOT_FOUND, IO */
+enum sf_err sf_dir_check(struct sf_dir *d, const char *name, bool is_dir, struct sf_why *why);
 bool sf_dir_exists(struct sf_dir *d, const char *name);
 /* Length of a file and the time of its last change (wall clock). */
 enum sf_err sf_dir_stat(struct sf_dir *d, const char *name, uint64_t *out_len, int64_t *out_ns,

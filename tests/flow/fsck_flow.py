@@ -93,6 +93,54 @@ def test_links_and_pipes_in_the_directory_are_not_followed():
         assert os.path.getsize(s.home + "/moved") > 0
 
 
+def test_links_in_place_of_directories_are_refused_by_server_and_fsck():
+    """The sandboxed server may not read behind such a link; fsck may, and found no errors."""
+    with Server() as s:
+        s.send([make_span(name=f"op {i}") for i in range(100)])
+        assert s.post("/api/v1/flush", b"", "application/json").status == 200
+        s.stop()
+        day, = os.listdir(s.data + "/spans")
+        for name in ("wal", "spans", "spans/" + day, "verdict", "symbols", "adhoc", "meta.db"):
+            path, moved = os.path.join(s.data, name), s.home + "/moved"
+            is_there = os.path.exists(path)
+            if is_there:
+                os.rename(path, moved)
+            else:
+                os.mkdir(moved)
+            os.symlink(moved, path)
+            said = f"{name} is a symbolic link, not a {'regular file' if name == 'meta.db' else 'directory'}"
+            result = subprocess.run([PROGRAM, "fsck", s.data], capture_output=True, text=True, timeout=120, check=False)
+            assert result.returncode == 1 and f"{said}; the server does not start with it\n" in result.stdout, result
+            start = subprocess.run([PROGRAM, "serve", "--data", s.data, "--listen", f"127.0.0.1:{s.port}"],
+                                   capture_output=True, text=True, timeout=120, check=False)
+            assert start.returncode == 1 and said in start.stdout + start.stderr, start
+            os.remove(path)
+            if is_there:
+                os.rename(moved, path)
+            else:
+                os.rmdir(moved)
+        result = subprocess.run([PROGRAM, "fsck", s.data], capture_output=True, text=True, timeout=120, check=False)
+        assert result.returncode == 0, result
+        s.start()
+
+
+def test_a_copy_that_is_a_link_is_named_by_server_and_fsck():
+    with Server() as s:
+        s.send([make_span(name=f"op {i}") for i in range(100)])
+        s.stop()
+        os.rename(s.data + "/tenants.log", s.home + "/moved")
+        os.symlink(s.home + "/moved", s.data + "/tenants.log")
+        said = "open tenants.log: it is not a regular file"
+        result = subprocess.run([PROGRAM, "fsck", s.data], capture_output=True, text=True, timeout=120, check=False)
+        assert result.returncode == 1 and said + "\n" in result.stdout, result
+        start = subprocess.run([PROGRAM, "serve", "--data", s.data, "--listen", f"127.0.0.1:{s.port}"],
+                               capture_output=True, text=True, timeout=120, check=False)
+        assert start.returncode == 1 and said in start.stdout + start.stderr, start
+        os.remove(s.data + "/tenants.log")
+        os.rename(s.home + "/moved", s.data + "/tenants.log")
+        s.start()
+
+
 def test_a_directory_that_is_none_is_said_so():
     result = subprocess.run([PROGRAM, "fsck", server.home + "/nothing"], capture_output=True, text=True)
     assert result.returncode == 1 and "No such file" in result.stderr, result

@@ -519,6 +519,8 @@ static enum sf_err open_steps(struct sf_local *l, struct sf_why *why)
     if (!err)
         err = sf_directory_lock(l->dir, &l->lock_file, why);
     if (!err)
+        err = sf_directory_refuse_links(l->dir, why);
+    if (!err)
         err = sf_directory_refuse_newer(l->dir, why);
     if (!err)
         err = sf_keep_book_refuse_newer(l->dir, why);

@@ -105,6 +105,49 @@ TEST(dir, opens_regular_files_only)
     sf_dir_close(d);
 }
 
+TEST(dir, follows_no_link_to_a_directory)
+{
+    struct sf_dir *d = open_temporary();
+    struct sf_file f = SF_FILE_NONE;
+    char target[128], name[128];
+    struct sf_why why;
+
+    assert_ok(sf_dir_make(d, "real", NULL));
+    assert_ok(sf_dir_make(d, "real/below", NULL));
+    assert_ok(sf_dir_create(d, "real/below/file", &f, NULL));
+    sf_file_close(&f);
+    snprintf(target, sizeof(target), "%s/real", sf_dir_path(d));
+    snprintf(name, sizeof(name), "%s/link", sf_dir_path(d));
+    assert_int_equal(symlink(target, name), 0);
+
+    assert_err(sf_dir_open_read(d, "link/below/file", &f, &why), SF_ERR_IO);
+    assert_string_equal(why.text, "link is a symbolic link, not a directory");
+    assert_err(sf_dir_create(d, "link/new", &f, NULL), SF_ERR_IO);
+    assert_err(sf_dir_open_append(d, "link/new", &f, NULL), SF_ERR_IO);
+    assert_err(sf_dir_make(d, "link", &why), SF_ERR_IO);
+    assert_string_equal(why.text, "link is a symbolic link, not a directory");
+    assert_err(sf_dir_make(d, "link/new", NULL), SF_ERR_IO);
+    assert_err(sf_dir_list(d, "link", NULL, NULL, NULL), SF_ERR_IO);
+    assert_err(sf_dir_list(d, "link/below", NULL, NULL, NULL), SF_ERR_IO);
+    assert_err(sf_dir_sync(d, "link", NULL), SF_ERR_IO);
+    assert_false(sf_dir_exists(d, "real/new"));
+
+    assert_ok(sf_dir_check(d, "real", true, NULL));
+    assert_ok(sf_dir_check(d, "real/below/file", false, NULL));
+    assert_err(sf_dir_check(d, "real", false, &why), SF_ERR_IO);
+    assert_string_equal(why.text, "real is a directory, not a regular file");
+    assert_err(sf_dir_check(d, "link", true, NULL), SF_ERR_IO);
+    assert_err(sf_dir_check(d, "link/below", true, NULL), SF_ERR_IO);
+    assert_err(sf_dir_check(d, "real/below/file", true, &why), SF_ERR_IO);
+    assert_string_equal(why.text, "real/below/file is a file, not a directory");
+    assert_err(sf_dir_make(d, "real/below/file", NULL), SF_ERR_IO);
+    assert_err(sf_dir_check(d, "nothing", true, NULL), SF_ERR_NOT_FOUND);
+    assert_ok(sf_dir_open_read(d, "real/below/file", &f, NULL));
+    sf_file_close(&f);
+    assert_ok(sf_dir_delete_tree(sf_dir_path(d), NULL));
+    sf_dir_close(d);
+}
+
 TEST(dir, full_path_begins_at_the_root)
 {
     struct sf_dir *d = open_temporary();

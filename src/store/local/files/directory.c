@@ -1,3 +1,6 @@
+/* directory.c - at start, in this order: the lock is taken, links and blocks of a later version are
+ * refused, both before anything is changed; then missing folders are created and leftovers deleted.
+ * fsck makes the same checks without the changes. */
 #include "store/local/files/directory.h"
 
 #include <inttypes.h>
@@ -10,7 +13,19 @@
 
 static const char *const folders[] = {"wal",     "spans", "prof", "verdict",
                                       "symbols", "spool", "tmp",  "orphan"};
-enum { N_FOLDERS = sizeof(folders) / sizeof(folders[0]), LOCK_LEN = 128 };
+/* Created when they are needed first. */
+static const char *const later_folders[] = {"symbols/fetched", "moving", "ship.refused", "adhoc"};
+/* SQLite opens them by path and follows links. */
+static const char *const catalogue_files[] = {"meta.db", "meta.db-wal", "meta.db-shm"};
+enum {
+    N_FOLDERS = sizeof(folders) / sizeof(folders[0]),
+    N_LATER = sizeof(later_folders) / sizeof(later_folders[0]),
+    N_CATALOGUE = sizeof(catalogue_files) / sizeof(catalogue_files[0]),
+    LOCK_LEN = 128,
+    DAY_LEN = 10 /* "2026-11-19" */
+};
+static const char *const block_folders[] = {"spans", "prof"};
+enum { N_KINDS = sizeof(block_folders) / sizeof(block_folders[0]) };
 
 /* LOCK is two lines: "pid 1234", "store 0123...". */
 static size_t read_lock_text(const struct sf_file *lock, char out[LOCK_LEN])
@@ -85,6 +100,60 @@ static bool delete_entry(void *arg, const char *entry, bool is_dir)
     return true;
 }
 
+struct day_check {
+    struct sf_dir *dir;
+    const char *folder;
+    bool (*see)(void *arg, const char *sentence);
+    void *arg;
+    bool is_stopped;
+};
+
+static bool directory_check_one(struct day_check *c, const char *name, bool is_dir)
+{
+    struct sf_why why;
+    if (sf_dir_check(c->dir, name, is_dir, &why) == SF_ERR_IO)
+        c->is_stopped = !c->see(c->arg, why.text);
+    return !c->is_stopped;
+}
+
+static bool check_day(void *arg, const char *entry, bool is_dir)
+{
+    struct day_check *c = arg;
+    char path[64];
+    if (is_dir || sf_str_from(entry).len != DAY_LEN)
+        return true;
+    snprintf(path, sizeof(path), "%.8s/%.10s", c->folder, entry);
+    return directory_check_one(c, path, true);
+}
+
+void sf_directory_check(struct sf_dir *dir, bool (*see)(void *arg, const char *sentence), void *arg)
+{
+    struct day_check c = {.dir = dir, .see = see, .arg = arg};
+    for (unsigned i = 0; !c.is_stopped && i < N_FOLDERS; i++)
+        directory_check_one(&c, folders[i], true);
+    for (unsigned i = 0; !c.is_stopped && i < N_LATER; i++)
+        directory_check_one(&c, later_folders[i], true);
+    for (unsigned i = 0; !c.is_stopped && i < N_CATALOGUE; i++)
+        directory_check_one(&c, catalogue_files[i], false);
+    for (unsigned i = 0; !c.is_stopped && i < N_KINDS; i++) {
+        c.folder = block_folders[i];
+        (void)sf_dir_list(dir, c.folder, check_day, &c, NULL); /* a link was reported above */
+    }
+}
+
+static bool keep_sentence(void *arg, const char *sentence)
+{
+    sf_fail(arg, SF_ERR_IO, "store: %s", sentence);
+    return false;
+}
+
+enum sf_err sf_directory_refuse_links(struct sf_dir *dir, struct sf_why *why)
+{
+    struct sf_why found = {0};
+    sf_directory_check(dir, keep_sentence, &found);
+    return found.text[0] ? sf_fail(why, SF_ERR_IO, "%s", found.text) : SF_OK;
+}
+
 enum sf_err sf_directory_prepare(struct sf_dir *dir, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
@@ -144,7 +213,7 @@ static bool see_day(void *arg, const char *entry, bool is_dir)
 {
     struct walk *w = arg;
     char path[64];
-    if (!is_dir || sf_str_from(entry).len != 10)
+    if (!is_dir || sf_str_from(entry).len != DAY_LEN)
         return true;
     snprintf(w->day, sizeof(w->day), "%.10s", entry);
     snprintf(path, sizeof(path), "%.8s/%.10s", w->folder, entry);
@@ -156,13 +225,12 @@ enum sf_err sf_directory_blocks(struct sf_dir *dir,
                                 bool (*see)(void *arg, const char *path, uint64_t id), void *arg,
                                 struct sf_why *why)
 {
-    static const char *const kinds[] = {"spans", "prof"};
     struct walk w = {.dir = dir, .see = see, .arg = arg, .why = why};
     enum sf_err err = SF_OK;
-    for (size_t i = 0; !err && !w.err && i < 2; i++) {
-        w.folder = kinds[i];
-        if (sf_dir_exists(dir, kinds[i]))
-            err = sf_dir_list(dir, kinds[i], see_day, &w, why);
+    for (size_t i = 0; !err && !w.err && i < N_KINDS; i++) {
+        w.folder = block_folders[i];
+        if (sf_dir_exists(dir, w.folder))
+            err = sf_dir_list(dir, w.folder, see_day, &w, why);
     }
     return err ? err : w.err;
 }

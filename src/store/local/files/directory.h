@@ -20,6 +20,12 @@ enum sf_err sf_directory_write_lock(const struct sf_file *lock, const uint8_t uu
 /* UNSUPPORTED when a block has a format of a later version: then the directory must not be changed.
  * Reads the header of every block. */
 enum sf_err sf_directory_refuse_newer(struct sf_dir *dir, struct sf_why *why);
+/* Calls `see` with a sentence for each folder and file of the catalogue that is something else,
+ * such as a symbolic link, until it returns false. Missing ones are fine. */
+void sf_directory_check(struct sf_dir *dir, bool (*see)(void *arg, const char *sentence),
+                        void *arg);
+/* IO with the first of these sentences. */
+enum sf_err sf_directory_refuse_links(struct sf_dir *dir, struct sf_why *why);
 /* Makes the folders. */
 enum sf_err sf_directory_prepare(struct sf_dir *dir, struct sf_why *why);
 /* Empties tmp/ and spool/. */

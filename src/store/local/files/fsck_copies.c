@@ -82,6 +82,13 @@ static enum sf_err compare_lines(struct sf_fsck_copies *c, const char *name, str
 {
     struct sf_buf found = {.max = MAX_LOG_LEN};
     enum sf_err err = fsck_copies_read_file(c, name, &found, why);
+    if (err == SF_ERR_IO) {
+        char text[200];
+        snprintf(text, sizeof(text), "%.190s", why->text);
+        c->n_faults++;
+        c->say(c->arg, text);
+        return SF_OK;
+    }
     if (!err && !sf_buf_ok(wanted))
         err = sf_fail(why, SF_ERR_NOMEM, "fsck: no memory for %s", name);
     if (!err)

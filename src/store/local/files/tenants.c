@@ -81,7 +81,7 @@ static enum sf_err read_log(struct sf_tenants *t, struct sf_why *why)
     struct sf_file file = SF_FILE_NONE;
     struct sf_buf bytes = {.max = MAX_LOG_LEN};
     sf_str rest, line;
-    enum sf_err err = sf_dir_open_read(t->dir, log_name, &file, NULL);
+    enum sf_err err = sf_dir_open_read(t->dir, log_name, &file, why);
     if (err == SF_ERR_NOT_FOUND)
         return SF_OK;
     if (!err)

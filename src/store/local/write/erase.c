@@ -162,7 +162,7 @@ static enum sf_err load_log(struct loading *load)
     struct sf_file file = SF_FILE_NONE;
     struct sf_buf text = {.max = MAX_LOG_LEN};
     sf_str rest, line;
-    enum sf_err err = sf_dir_open_read(load->l->dir, log_name, &file, NULL);
+    enum sf_err err = sf_dir_open_read(load->l->dir, log_name, &file, load->why);
     if (err == SF_ERR_NOT_FOUND)
         return SF_OK;
     if (!err)
