@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/heap.h"
+#include "base/time_unit.h"
 #include "support/faultfs/faultfs.h"
 #include "support/wal_rig.h"
 #include "wal/wal_follow.h"
@@ -209,6 +210,33 @@ TEST(wal_fault, says_when_there_is_no_room_for_the_next_slot)
     rig_close(&r);
     assert_ok(rig_open(&r));
     check_all_seen(&r, 3, "no room", 0);
+    rig_done(&r);
+}
+
+/* Without the pause the thread that prepares slots would use a processor for as long as the disk is
+ * full. The bound follows from the time that passed, so a slow machine does not exceed it. */
+TEST(wal_fault, tries_to_prepare_a_slot_once_a_second)
+{
+    struct rig r;
+    rig_init_temporary(&r);
+    assert_ok(rig_open(&r));
+    assert_ok(rig_put(&r, 0, 1, 200000)); /* a slot each */
+    wait_spare(&r);
+    int64_t start_ns = sf_clock_mono_ns();
+    faultfs_arm(FAULTFS_OPEN, FAULTFS_FAIL, ENOSPC, 1, 0, ".new");
+    assert_ok(rig_put(&r, 1, 1, 200000)); /* takes the spare */
+    while (faultfs_control()->n_failed == 0 && sf_clock_mono_ns() < start_ns + 60 * SF_NS_PER_S)
+        sf_clock_sleep_ms(1);
+    sf_clock_sleep_ms(50);
+    uint64_t n_tries = faultfs_control()->n_failed;
+    uint64_t n_seconds = (uint64_t)((sf_clock_mono_ns() - start_ns) / SF_NS_PER_S);
+    assert_true(n_tries > 0);
+    assert_true(n_tries <= 2 + n_seconds);
+    faultfs_disarm();
+    assert_ok(rig_put(&r, 2, 1, 200000)); /* a batch that waits for a slot has it tried at once */
+    rig_close(&r);
+    assert_ok(rig_open(&r));
+    check_all_seen(&r, 3, "no spare", 0);
     rig_done(&r);
 }
 
