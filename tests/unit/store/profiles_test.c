@@ -261,6 +261,31 @@ TEST(profiles, are_refused_and_not_dropped_when_memory_is_full)
     profile_store_done(&r);
 }
 
+/* The log refuses what no segment of it can hold; the samples are in memory by then. */
+TEST(profiles, are_taken_back_when_the_log_refuses_them)
+{
+    struct profile_store r;
+    struct sf_profile_make large_make = {.rng = 6, .n_stacks = 3000};
+    profile_store_init(&r);
+    r.r.config.tuning.segment_len = 64 << 10;
+    profile_store_reopen(&r);
+    for (int i = 0; i < 2; i++) { /* into empty memory, and behind samples of others */
+        struct sf_profile_batch large;
+        large_make.now_ns = profile_store_now_ns;
+        sf_profile_make_one(&large_make, 0, 3000, &r.a, &large);
+        assert_err(store_put_batch(&r.r, 0, profile_store_logged(&r, &large, 0)), SF_ERR_LIMIT);
+        profile_store_check_service(&r, 0, &r.cpu[0]);
+        if (i == 0)
+            profile_store_send(&r, 3);
+        profile_store_check_service(&r, 0, &r.cpu[0]);
+    }
+    assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
+    profile_store_check_service(&r, 0, &r.cpu[0]);
+    profile_store_reopen(&r);
+    profile_store_check_service(&r, 0, &r.cpu[0]);
+    profile_store_done(&r);
+}
+
 TEST(profiles, give_time_series_that_add_up)
 {
     struct profile_store r;
