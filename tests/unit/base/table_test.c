@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/heap.h"
 #include "base/table.h"
+#include "support/collide.h"
 
 enum { N = 20000 };
 
@@ -50,18 +51,6 @@ static uint64_t count_up(uint64_t i)
 static uint64_t high_bits(uint64_t i)
 {
     return i << 40;
-}
-
-/* sf_hash_mix(0, id) ends in as many zeros as it can: its steps, reverted. */
-static uint64_t undo_mix(uint64_t i)
-{
-    uint64_t x = i << 32, inverse = 1;
-    for (int k = 0; k < 6; k++) /* of an odd number, by Newton */
-        inverse *= 2 - 0xd6e8feb86659fd93u * inverse;
-    x ^= x >> 32;
-    x *= inverse;
-    x ^= x >> 32;
-    return x - 0x9e3779b97f4a7c15u;
 }
 
 TEST(table, finds_what_was_kept_and_nothing_else)
@@ -114,9 +103,9 @@ TEST(table, costs_the_same_for_keys_that_were_made_to_collide)
 {
     struct sf_table t = {0};
     static uint64_t ids[N];
-    uint64_t (*const kinds[])(uint64_t) = {count_up, high_bits, undo_mix};
+    uint64_t (*const kinds[])(uint64_t) = {count_up, high_bits, collide_id};
 
-    assert_int_equal(sf_hash_mix(0, undo_mix(5)) & 0xffffffffu, 0); /* they would have */
+    assert_int_equal(sf_hash_mix(0, collide_id(5)) >> 32, 0); /* the half that selects a slot */
     for (size_t k = 0; k < 3; k++)
         assert_true(steps_of(&t, ids, kinds[k]) < 6 * N);
     sf_table_done(&t);
