@@ -198,6 +198,33 @@ TEST(compact, keeps_a_trace_of_a_hundred_thousand_spans)
     store_rig_done(&r);
 }
 
+/* A merge of different tenants' blocks would give as many blocks again, and be due again, without
+ * end. */
+TEST(compact, leaves_a_block_of_each_tenant_in_a_closed_hour)
+{
+    struct store_rig r;
+    struct sf_otlp_make m;
+    struct sf_local_stats s;
+    uint64_t next_block;
+    store_rig_init(&r);
+    sf_otlp_make_init(&m, 1, START_NS);
+    assert_ok(store_rig_open(&r));
+    for (int i = 0; i < 2; i++) {
+        for (uint32_t tenant = 1; tenant <= 8; tenant++)
+            put(&r, &m, tenant, 20);
+        assert_ok(r.store->ops->flush(r.store, &r.why));
+    }
+    assert_ok(sf_compact_all(store_rig_local(&r), &r.why));
+    s = stats_of(&r);
+    assert_int_equal(s.n_blocks[0], 0);
+    assert_int_equal(s.n_blocks[1], 8);
+    next_block = store_rig_local(&r)->next_block;
+    assert_ok(sf_compact_all(store_rig_local(&r), &r.why));
+    assert_int_equal(store_rig_local(&r)->next_block, next_block); /* nothing was written */
+    assert_int_equal(stats_of(&r).n_blocks[1], 8);
+    store_rig_done(&r);
+}
+
 TEST(compact, leaves_readers_their_blocks)
 {
     struct store_rig r;

@@ -86,6 +86,7 @@ static void put_verdict(struct profile_store *r, int64_t hour)
                                      .baseline_per_10000 = SHARE,
                                      .n_spans = 1};
     sf_span_id span = sf_profile_make_span(1, 4);
+    const sf_str services[] = {SF_STR("service-0"), SF_STR("service-1")};
     assert_ok(r->r.store->ops->keep_due(r->r.store, &r->a, &due, &r->r.why));
     assert_int_equal(due.hour, hour);
     assert_int_equal(due.tenant, 1);
@@ -98,7 +99,9 @@ static void put_verdict(struct profile_store *r, int64_t hour)
                            .traces = &trace,
                            .n_kept = 1,
                            .spans = &span,
-                           .n_kept_spans = 1};
+                           .n_kept_spans = 1,
+                           .services = services,
+                           .n_services = 2};
     assert_ok(r->r.store->ops->keep_put(r->r.store, &v, &r->r.why));
 }
 
@@ -182,13 +185,15 @@ TEST(keep, says_what_became_of_each_trace)
     struct sf_keep_ask asks[] = {
         {sf_profile_make_trace(1, 4), at_ns, at_ns + 1, SF_STR_NONE},
         {sf_profile_make_trace(1, 16), at_ns, at_ns + 1, SF_STR_NONE},
-        {sf_profile_make_trace(1, 16), at_ns - HOUR, at_ns - HOUR, SF_STR_NONE}};
-    struct sf_keep_state states[3];
+        {sf_profile_make_trace(1, 16), at_ns - HOUR, at_ns - HOUR, SF_STR_NONE},
+        {sf_profile_make_trace(1, 16), at_ns, at_ns + 1, SF_STR("service-1")},
+        {sf_profile_make_trace(1, 16), at_ns, at_ns + 1, SF_STR("service-2")}};
+    struct sf_keep_state states[5];
     wait_for_the_verdict(&r);
-    assert_ok(r.r.store->ops->keep_states(r.r.store, asks, 3, &r.r.q, states, &r.r.why));
+    assert_ok(r.r.store->ops->keep_states(r.r.store, asks, 5, &r.r.q, states, &r.r.why));
     assert_int_equal(states[0].fate, SF_FATE_WHOLE);
     put_verdict(&r, hour);
-    assert_ok(r.r.store->ops->keep_states(r.r.store, asks, 3, &r.r.q, states, &r.r.why));
+    assert_ok(r.r.store->ops->keep_states(r.r.store, asks, 5, &r.r.q, states, &r.r.why));
     assert_int_equal(states[0].fate, SF_FATE_KEPT);
     assert_int_equal(states[0].reasons, 1u << SF_KEEP_SLOW);
     assert_true(sf_keep_chance(&states[0]) == 1);
@@ -196,6 +201,10 @@ TEST(keep, says_what_became_of_each_trace)
     assert_int_equal(states[1].hour, hour);
     assert_true(sf_keep_chance(&states[1]) == 0.3);
     assert_int_equal(states[2].fate, SF_FATE_WHOLE); /* its hour was not judged */
+    assert_true(states[1].has_tags);                 /* some service's samples had span ids */
+    assert_true(states[3].has_tags);
+    assert_int_equal(states[4].fate, SF_FATE_THINNED);
+    assert_false(states[4].has_tags); /* this service's had none */
     profile_store_done(&r);
 }
 
@@ -635,7 +644,8 @@ TEST(keep, forgets_verdict_and_pin_of_an_erased_trace)
 {
     struct profile_store r;
     sf_trace_id trace = sf_profile_make_trace(1, 4);
-    struct sf_selector which = {.what = SF_SELECT_TRACES, .trace_ids = &trace, .n_traces = 1};
+    const sf_trace_id traces[] = {{{[15] = 1}}, trace, {{[0] = 255}}}; /* sorted */
+    struct sf_selector which = {.what = SF_SELECT_TRACES, .trace_ids = traces, .n_traces = 3};
     struct sf_pin pin = {.tenant = 1, .until_ns = INT64_MAX, .trace = trace};
     struct sf_verdict v;
     int64_t hour = fill_an_hour(&r, SHARE);
