@@ -23,7 +23,7 @@ struct sf_outcome {
 struct sf_outcome sf_status_of(enum sf_err err);
 extern const struct sf_outcome sf_status_unauthenticated, sf_status_denied, sf_status_misdirected,
     sf_status_no_route, sf_status_bad_method, sf_status_content_type, sf_status_overloaded,
-    sf_status_unavailable;
+    sf_status_quota, sf_status_unavailable;
 
 /* Fills the answer and discards its previous content. */
 void sf_status_answer(struct sf_response *r, enum sf_error_form form, struct sf_outcome status,

@@ -490,7 +490,7 @@ INSIDE = {
     "symbol retry s": "time passes", "symbol names": "a cache", "symbol module": "a cache", "symbol addresses": "lookups are cut into parts",
     "total timeout": "time passes", "scrape per host": "how requests of our own are spread", "scrape kept": "a cache of totals",
     "scrape flight": "answers to requests of our own; one above it fails for itself",
-    "ship rows": "a batch for ClickHouse ends, the next begins", "ship batch": "likewise", "ship table": "likewise", "ship known": "a cache",
+    "ship rows": "a batch for ClickHouse ends, the next begins", "ship batch": "likewise", "ship held": "likewise", "ship table": "likewise", "ship known": "a cache",
     "ship age days": "chooses a partition (ship_rows_test.c)", "ship set aside": "what ClickHouse refused; no client fills it"}
 
 # Met by no test exactly, and why. A limit that is new does not belong here: give it a case.

@@ -256,7 +256,7 @@ static enum sf_err recording_rules_take_out(struct sf_recording_rules *r, size_t
 
 /* ---- the calls ---- */
 
-static const struct sf_outcome conflict = {409, 6, 0}, exhausted = {429, 8, 0};
+static const struct sf_outcome conflict = {409, 6, 0};
 
 static bool send_rule(struct sf_call *call, const struct sf_recording_rule *rule,
                       struct sf_arena scratch)
@@ -464,6 +464,7 @@ bool sf_recording_rules_upsert(struct sf_call *call, struct sf_worker *worker)
     struct sf_why why = {0};
     char id[NEW_ID_LEN];
     enum upsert outcome = DONE;
+    bool is_full = false;
     sf_str body;
     enum sf_err err;
     if (!sf_connect_admit(call))
@@ -484,8 +485,11 @@ bool sf_recording_rules_upsert(struct sf_call *call, struct sf_worker *worker)
         }
         sf_mutex_lock(&r->lock);
         err = upsert(r, &rule, &worker->arena, &outcome, &why);
+        is_full = err == SF_ERR_LIMIT;
         sf_mutex_unlock(&r->lock);
     }
+    if (is_full)
+        return sf_call_refuse(call, SF_COUNT_REJECT_TOO_LARGE, sf_status_quota, why.text);
     if (err)
         return sf_call_fail(call, err, &why);
     if (outcome == CONFLICT)
@@ -494,7 +498,7 @@ bool sf_recording_rules_upsert(struct sf_call *call, struct sf_worker *worker)
     if (outcome == EXHAUSTED) {
         sf_fail(&why, SF_ERR_LIMIT, "recording rules limit (%d) exceeded for this tenant",
                 SF_LIMIT_TENANT_RULES);
-        return sf_call_refuse(call, SF_COUNT_REJECT_TOO_LARGE, exhausted, why.text);
+        return sf_call_refuse(call, SF_COUNT_REJECT_TOO_LARGE, sf_status_quota, why.text);
     }
     return send_rule(call, &rule, worker->arena);
 }

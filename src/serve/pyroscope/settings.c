@@ -413,7 +413,7 @@ bool sf_settings_set(struct sf_call *call, struct sf_worker *worker)
     static const struct sf_outcome exists = {409, 6, 0}; /* already_exists */
     struct setting one = {0};
     struct sf_why why = {0};
-    bool is_late = false;
+    bool is_late = false, is_full = false;
     size_t mark;
     enum sf_err err;
     if (!sf_connect_admit(call))
@@ -426,6 +426,7 @@ bool sf_settings_set(struct sf_call *call, struct sf_worker *worker)
         is_late = !is_newer(call->service->settings, &one);
         if (!is_late)
             err = settings_put(call->service->settings, &one, &why);
+        is_full = err == SF_ERR_LIMIT;
         sf_mutex_unlock(&call->service->settings->lock);
     }
     if (is_late) {
@@ -433,6 +434,8 @@ bool sf_settings_set(struct sf_call *call, struct sf_worker *worker)
                 SF_STR_ARG(sf_str_part(one.name, 0, 80)));
         return sf_call_refuse(call, SF_COUNT_REJECT_MALFORMED, exists, why.text);
     }
+    if (is_full)
+        return sf_call_refuse(call, SF_COUNT_REJECT_TOO_LARGE, sf_status_quota, why.text);
     sf_message_open(&m);
     mark = sf_message_begin(&m, 1, "setting");
     write_setting(&m, &one);
