@@ -419,6 +419,42 @@ TEST(erase, is_not_over_while_a_reader_keeps_the_old_file)
     store_rig_done(&r);
 }
 
+static void set_bad(struct store_rig *r, bool is_bad)
+{
+    struct sf_snapshot *s = sf_snapshot_take(&store_rig_local(r)->snapshots);
+    assert_true(s->n > 0);
+    for (size_t i = 0; i < s->n; i++)
+        atomic_store(&s->runs[i]->is_bad, is_bad);
+    sf_snapshot_unref(s);
+}
+
+/* A start tries damaged blocks again, because the disk may work then: erased rows must not be found
+ * in them. */
+TEST(erase, is_not_over_while_a_block_cannot_be_read)
+{
+    struct store_rig r;
+    sf_trace_id id = {{0xAB, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
+    struct sf_selector which = {.what = SF_SELECT_TRACES, .trace_ids = &id, .n_traces = 1};
+    fill(&r);
+    assert_ok(r.store->ops->flush(r.store, &r.why));
+    set_bad(&r, true);
+    assert_ok(r.store->ops->erase(r.store, 1, &which, &r.why));
+    for (int i = 0; i < 3; i++) {
+        store_rig_local(&r)->erase_retry_ns = 0;
+        assert_ok(sf_compact_all(store_rig_local(&r), &r.why));
+        assert_int_equal(n_tombstones(&r), 1);
+    }
+    set_bad(&r, false);
+    assert_hidden(&r);
+    for (int i = 0; i < 3; i++) {
+        store_rig_local(&r)->erase_retry_ns = 0;
+        assert_ok(sf_compact_all(store_rig_local(&r), &r.why));
+    }
+    assert_int_equal(n_tombstones(&r), 0);
+    assert_hidden(&r);
+    store_rig_done(&r);
+}
+
 /* Without its line in erase.log an erasure would end with the catalogue. */
 TEST(erase, that_cannot_be_written_down_is_refused_and_takes_nothing)
 {
