@@ -203,7 +203,12 @@ test("from a frame to the spans that ran it", async () => {
   await canvas(page).focus();
   for (let i = 0; i < 5; i++) await page.keyboard.press("ArrowUp");
   await page.keyboard.press("m");
-  await page.getByRole("menuitem", { name: "Spans that ran this" }).press("Enter");
+  const spans = page.getByRole("menuitem", { name: "Spans that ran this" });
+  await spans.focus();
+  await page.evaluate(() => dispatchEvent(new PopStateEvent("popstate"))); // draws the page again
+  await page.waitForTimeout(300);
+  assert.equal(await spans.evaluate((e) => e === document.activeElement), true, "the focus stays in the menu");
+  await page.keyboard.press("Enter");
   await page.waitForURL(/view=spans/);
   await page.getByRole("table", { name: "Spans" }).getByRole("link", { name: "order.calculate_totals" }).first().waitFor();
   await isAccessible(page);

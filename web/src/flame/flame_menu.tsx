@@ -5,8 +5,9 @@ import { sourceAddress } from "../state/links";
 
 export function FlameMenu(props: { x: number; y: number; frame: Frame | undefined; onDo: (what: string) => void; onClose: () => void }) {
   const box = useRef<HTMLDivElement>(null);
+  // Once: the graph around it is drawn again while the menu is open, and the focus stays where the keys have moved it.
+  useEffect(() => box.current?.querySelector("button")?.focus(), []);
   useEffect(() => {
-    box.current?.querySelector("button")?.focus();
     const away = (e: MouseEvent) => {
       if (e.target instanceof Node && !box.current?.contains(e.target)) props.onClose();
     };
