@@ -305,8 +305,7 @@ int sf_record_command_run(int argc, char **argv)
          "with --out, do both"},
         {"rate", SF_FLAG_U64, &r.rate, "HZ",
          "samples per second of CPU time, 1 to 1000 (default: profiling.cpu.sample_rate, 100); "
-         "above "
-         "100 the overhead budget does not apply"},
+         "above 100 the overhead budget does not apply"},
         {"heap-rate", SF_FLAG_SIZE, &r.heap_rate, "SIZE",
          "average number of allocated bytes per sample (default: profiling.memory.sample_rate, "
          "512KB); below 512KB the overhead budget does not apply"},
@@ -320,11 +319,9 @@ int sf_record_command_run(int argc, char **argv)
         .details =
             "The program runs as it is, with libspanflame preloaded: no rebuild, no root. "
             "Its output and exit status are unchanged; the flame graph is written to standard "
-            "error when "
-            "it ends. To end it early, signal the program itself or, as a terminal does, the "
-            "process "
-            "group; as the first process of a container, this command passes signals on. With "
-            "several profile types, --out names the file of the "
+            "error when it ends. To end it early, signal the program itself or, as a terminal "
+            "does, the process group; as the first process of a container, this command passes "
+            "signals on. With several profile types, --out names the file of the "
             "first; the type is added to the names of the others: out.pb.gz, out-heap.pb.gz. Only "
             "the program itself is "
             "sampled, not its children. If the program crashes, the profile up to then is kept; if "

@@ -31,8 +31,7 @@ const struct sf_outcome sf_status_no_route = {404, SF_GRPC_UNIMPLEMENTED, 0};
 const struct sf_outcome sf_status_bad_method = {405, SF_GRPC_UNIMPLEMENTED, 0};
 const struct sf_outcome sf_status_content_type = {415, SF_GRPC_UNIMPLEMENTED, 0};
 const struct sf_outcome sf_status_overloaded = {429, SF_GRPC_RESOURCE_EXHAUSTED, 1};
-/* No more fit beside what is stored: without Retry-After, since something has to be deleted first.
- */
+/* The quota is used up: without Retry-After, since something has to be deleted first. */
 const struct sf_outcome sf_status_quota = {429, SF_GRPC_RESOURCE_EXHAUSTED, 0};
 const struct sf_outcome sf_status_unavailable = {503, SF_GRPC_UNAVAILABLE, 2};
 
