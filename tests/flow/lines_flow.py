@@ -9,7 +9,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ["SOURCE_ROOT"], "tests", "flow"))
-from recording import HOME, OUT, SOURCE, SPANFLAME, bare, recorded, tap  # noqa: E402
+from recording import HOME, OUT, SOURCE, SPANFLAME, bare, raw_of_go, recorded, tap  # noqa: E402
 from server import Server  # noqa: E402
 
 SHORT = os.path.join(SOURCE, "tests", "flow", "library", "lines.cc")
@@ -53,12 +53,8 @@ def test_a_recorded_file_has_lines_and_what_was_inlined():
 
 
 def test_pprof_reads_the_same_lines():
-    if not shutil.which("go"):
-        raise tap.Skip("there is no go")
-    if float(os.environ.get("CHECK_SCALE", "1")) < 1:
-        raise tap.Skip("left to `make check-all`: go builds its pprof first, for a minute")
     recorded([built("lines", "-g")], "--cpu")
-    raw = subprocess.run(["go", "tool", "pprof", "-raw", OUT], capture_output=True, text=True, check=True).stdout
+    raw = raw_of_go(OUT)
     at = raw.index(f"work::inner(double) {SHORT}:{MARKS['hot']}")
     lines = [line.strip() for line in raw[at:].splitlines()[1:3]]
     assert lines[0].startswith(f"work::middle(double) {SHORT}:{MARKS['calls inner']}"), raw

@@ -24,6 +24,16 @@ def bare(argv, **more):
     return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120, cwd=HOME, **more)
 
 
+def raw_of_go(path, *flags):
+    """The text of `go tool pprof -raw`. Go builds that tool first, which takes a minute of CPU time: `make check` leaves it out."""
+    if not shutil.which("go"):
+        raise tap.Skip("there is no go")
+    if float(os.environ.get("CHECK_SCALE", "1")) < 1:
+        raise tap.Skip("left to `make check-all`: go builds its pprof first, for a minute")
+    return subprocess.run(["go", "tool", "pprof", "-symbolize=none", "-raw", *flags, path], capture_output=True, text=True,
+                          check=True, timeout=900, cwd=HOME, env=dict(os.environ, PPROF_TMPDIR=HOME)).stdout
+
+
 def recorded(argv, *flags, **more):
     if os.path.exists(OUT):
         os.remove(OUT)
