@@ -19,6 +19,7 @@ for name, fallback in (("SOURCE_ROOT", ROOT), ("BUILD_ROOT", ROOT + "/build"), (
     os.environ.setdefault(name, fallback)
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.join(ROOT, "tests")]
 import old_data  # noqa: E402
+import old_values  # noqa: E402
 import old_waits  # noqa: E402
 from pprof_make import pprof  # noqa: E402
 from server import JSON, PROGRAM, Server, tap  # noqa: E402
@@ -45,6 +46,7 @@ class Folder:
 
 FOLDER = Folder("old_1", old_data.questions())
 WAITS = Folder("old_2", old_waits.questions())
+VALUES = Folder("old_3", old_values.questions())
 
 
 def unpack(folder, to):
@@ -168,7 +170,7 @@ def fsck(where):
 
 
 def test_every_golden_answer_is_asked_for():
-    for folder in (FOLDER, WAITS):
+    for folder in (FOLDER, WAITS, VALUES):
         asked = {(golden_path(q, folder), q.name) for q in folder.questions}
         for inner, _, names in os.walk(os.path.join(folder.path, "golden")):
             for name in names:
@@ -267,11 +269,11 @@ def test_after_every_block_was_rewritten():
     fsck(data)
 
 
-def formats(where):
-    """Of its profile blocks."""
+def formats(where, kind="prof"):
+    """Of its blocks of that kind."""
     out = set()
     for b in old_data.blocks(where):
-        if b.kind == "prof":
+        if b.kind == kind:
             with open(os.path.join(where, b.path), "rb") as f:
                 out.add(int.from_bytes(f.read(6)[4:], "little"))
     return out
@@ -302,6 +304,31 @@ def test_waits_of_format_2_after_merges():
     fsck(own)
 
 
+def test_values_of_format_3_as_they_were_written():
+    own = copied("copy", VALUES)
+    before = old_data.blocks(own)
+    assert formats(own, "spans") == {3} and {b.level for b in before if b.kind == "spans"} == {0, 1}, before
+    fsck(own)
+    with Old(own, is_frozen=True) as old:
+        check(old.server, "as written", VALUES)
+        assert old_data.blocks(own) == before, old_data.blocks(own)
+
+
+def test_values_of_format_3_after_merges():
+    """The block of level 0 becomes one of level 1; the other is rewritten, which copies its granules."""
+    own = os.path.join(home.name, "old_3-copy")
+    with Old(own, hours=30) as old:
+        old.flush()
+        old.wait("merges", lambda found: {b.level for b in found if b.kind == "spans"} == {1})
+        check(old.server, "merged", VALUES)
+        answer = old.server.post("/api/v1/erase", json.dumps({"service": "scratch"}), JSON, headers={"X-Scope-OrgID": old_data.A})
+        assert answer.status == 200, answer.text
+        old.wait("the erasure", lambda _: os.path.getsize(os.path.join(own, "erase.log")) == 0)
+    with Old(own, hours=31) as old:
+        check(old.server, "rewritten, after a restart", VALUES)
+    fsck(own)
+
+
 def test_a_file_that_is_lost_is_noticed():
     """Of the test itself: OLD_DATA_EVERY_FILE=1 tries each block."""
     found = [b.path for b in old_data.blocks(copied("whole"))]
@@ -321,7 +348,7 @@ if __name__ == "__main__":
     options.add_argument("--add", action="store_true")
     chosen = options.parse_args()
     if chosen.add or chosen.update:
-        for each in (FOLDER, WAITS):
+        for each in (FOLDER, WAITS, VALUES):
             write_golden(each, lambda question, is_there: question.sort == chosen.update if chosen.update else not is_there)
     else:
         tap.run(sys.modules[__name__])
