@@ -78,6 +78,33 @@ static inline uint64_t walk_tables(const struct sf_span_block_reader *r)
     return sum;
 }
 
+/* Filters of values, whatever the columns need them for. */
+static inline void walk_filters(const struct sf_span_block_reader *r, uint32_t granule,
+                                struct sf_arena scratch)
+{
+    struct sf_filter_group groups[4];
+    uint32_t n;
+    if (!r->sections[SF_SECTION_AFLT].id ||
+        sf_filter_probe_groups(r, SF_SECTION_AFLT, granule, scratch, groups, 4, &n, NULL))
+        return;
+    SF_ASSERT(n >= 1 && n <= 4);
+    for (uint64_t hash = 1; hash; hash <<= 9) {
+        struct sf_arena tmp = scratch;
+        sf_bytes filter;
+        bool is_any, is_yes = false;
+        if (groups[0].len == 0 ||
+            sf_filter_probe_any(r, SF_SECTION_AFLT, groups, n, hash, scratch, &is_any, NULL))
+            continue;
+        for (uint32_t i = 0; i < n && !is_yes; i++) {
+            if (sf_filter_probe_group(r, SF_SECTION_AFLT, &groups[i], hash, scratch, &is_yes, NULL))
+                return;
+        }
+        SF_ASSERT(is_any == is_yes);
+        if (!sf_filter_probe_load(r, SF_SECTION_AFLT, &groups[0], &tmp, &filter, NULL))
+            SF_ASSERT(!sf_filter_probe_group_has(&groups[0], filter, hash) || is_any);
+    }
+}
+
 static inline void walk_searches(const struct sf_span_block_reader *r, uint32_t granule,
                                  const struct sf_span_rows *rows, struct sf_arena scratch)
 {
@@ -93,12 +120,12 @@ static inline void walk_searches(const struct sf_span_block_reader *r, uint32_t 
     for (size_t i = 0; i < 2; i++)
         sf_granule_match_may_hold(r, granule, tenant, &conds[i], 1, NULL, scratch, &is_yes, NULL);
     sf_filter_probe_find_trace(r, tenant, trace, scratch, &is_yes, &at, NULL);
+    walk_filters(r, granule, scratch);
     for (uint32_t i = 0; rows && i < rows->n_rows; i += 1 + rows->n_rows / 8) {
         if (!sf_filter_probe_find_trace(r, tenant, rows->trace_id[i], scratch, &is_yes, &at,
                                         NULL) &&
             is_yes)
             SF_ASSERT(at.granule < sf_span_block_reader_granules(r));
-        sf_filter_probe_find_span(r, tenant, rows->span_id[i], scratch, &is_yes, &trace, NULL);
     }
 }
 

@@ -2,7 +2,7 @@
 
 #include "base/num.h"
 
-enum { WORDS = SF_BLOOM_BLOCK_LEN / 8, BITS_PER_KEY = 12 };
+enum { WORDS = SF_BLOOM_BLOCK_LEN / 8, BITS_PER_KEY = 14 };
 static const size_t MAX_DISTINCT = (size_t)1 << 32;
 
 /* The high bits of the hash choose the block: the bits within it come from all of the hash. */
@@ -16,20 +16,25 @@ static uint64_t bloom_block(uint64_t n_blocks, uint64_t hash)
     return (uint64_t)(((unsigned __int128)hash * n_blocks) >> 64);
 }
 
-enum sf_err sf_bloom_build(struct sf_buf *out, const uint64_t *hashes, size_t n, size_t n_distinct)
+enum sf_err sf_bloom_size(size_t n_distinct, uint32_t *out_n_blocks)
 {
-    uint64_t n_blocks;
-    uint8_t *to;
+    size_t n;
 
     if (n_distinct > MAX_DISTINCT)
         return SF_ERR_LIMIT;
-    n_blocks = ((uint64_t)n_distinct * BITS_PER_KEY + SF_BLOOM_BLOCK_LEN * 8 - 1) /
-               (SF_BLOOM_BLOCK_LEN * 8);
-    n_blocks = n_blocks ? n_blocks : 1;
-    to = sf_buf_take(out, (size_t)n_blocks * SF_BLOOM_BLOCK_LEN);
+    n = (n_distinct * BITS_PER_KEY + SF_BLOOM_BLOCK_LEN * 8 - 1) / (SF_BLOOM_BLOCK_LEN * 8);
+    *out_n_blocks = n ? (uint32_t)n : 1;
+    return SF_OK;
+}
+
+enum sf_err sf_bloom_add(struct sf_buf *out, const uint64_t *hashes, size_t n, uint32_t n_blocks)
+{
+    size_t len = (size_t)n_blocks * SF_BLOOM_BLOCK_LEN;
+    uint8_t *to = sf_buf_take(out, len);
+
     if (!to)
         return out->err;
-    memset(to, 0, (size_t)n_blocks * SF_BLOOM_BLOCK_LEN);
+    memset(to, 0, len);
     for (size_t i = 0; i < n; i++) {
         uint8_t *block = to + bloom_block(n_blocks, hashes[i]) * SF_BLOOM_BLOCK_LEN;
         uint64_t bits = bloom_bits(hashes[i]);
@@ -38,6 +43,14 @@ enum sf_err sf_bloom_build(struct sf_buf *out, const uint64_t *hashes, size_t n,
                            sf_load_u64le(block + k * 8) | (uint64_t)1 << (bits & 63));
     }
     return SF_OK;
+}
+
+enum sf_err sf_bloom_build(struct sf_buf *out, const uint64_t *hashes, size_t n, size_t n_distinct)
+{
+    uint32_t n_blocks;
+    enum sf_err err = sf_bloom_size(n_distinct, &n_blocks);
+
+    return err ? err : sf_bloom_add(out, hashes, n, n_blocks);
 }
 
 bool sf_bloom_place(uint64_t len, uint64_t hash, uint64_t *out_off)

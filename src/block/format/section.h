@@ -23,7 +23,7 @@ enum sf_section_id { /* numbers are part of the format */
                      SF_SECTION_GRAN,
                      SF_SECTION_TIDX,
                      SF_SECTION_TFLT,
-                     SF_SECTION_SFLT,
+                     SF_SECTION_SFLT, /* up to format 3; nothing reads it */
                      SF_SECTION_AFLT,
                      SF_SECTION_DUP,
                      SF_SECTION_SRC,
@@ -45,7 +45,7 @@ struct sf_block_tail {
 const char *sf_section_name(uint16_t id);
 
 /* The formats in which blocks are written; these and earlier ones are read. */
-enum { SF_SPAN_BLOCK_FORMAT = 3, SF_PROFILE_BLOCK_FORMAT = 3 };
+enum { SF_SPAN_BLOCK_FORMAT = 4, SF_PROFILE_BLOCK_FORMAT = 3 };
 /* The first format whose granules a merge copies into a block of the current one. */
 enum { SF_SPAN_BLOCK_CARRIED = 2 };
 

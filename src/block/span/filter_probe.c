@@ -1,5 +1,5 @@
 /* filter_probe.c - queries a filter or the trace index of a block, reading only the pages that are
- * needed. A trace is found by the trace filter and then the sorted index of hashes; a span by the
+ * needed. A trace is found by the trace filter and then the sorted index of hashes; a value by the
  * filters of groups of granules. `find` functions verify a matching hash by the id itself;
  * `may_have` functions do not. */
 #include "block/format/bloom.h"
@@ -34,6 +34,19 @@ enum sf_err sf_filter_probe(const struct sf_span_block_reader *r, uint16_t secti
     return err;
 }
 
+/* Where the block of `hash` is in the filter of a group. */
+static enum sf_err filter_probe_place(const struct sf_filter_group *group, uint16_t section,
+                                      uint64_t hash, uint64_t *out, struct sf_why *why)
+{
+    uint64_t off;
+    if (!sf_bloom_place(group->len, hash, &off) || group->beside == 0 ||
+        off > UINT64_MAX / group->beside)
+        return sf_fail(why, SF_ERR_CORRUPT, "block: section %s: not a filter",
+                       sf_section_name(section));
+    *out = sf_add_sat_u64(group->off, off * group->beside);
+    return SF_OK;
+}
+
 enum sf_err sf_filter_probe_group(const struct sf_span_block_reader *r, uint16_t section,
                                   const struct sf_filter_group *group, uint64_t hash,
                                   struct sf_arena scratch, bool *out, struct sf_why *why)
@@ -44,12 +57,73 @@ enum sf_err sf_filter_probe_group(const struct sf_span_block_reader *r, uint16_t
 
     if (group->kind == SF_FILTER_FUSE)
         return sf_filter_probe(r, section, group->off, group->len, hash, scratch, out, why);
-    if (!sf_bloom_place(group->len, hash, &off))
-        return sf_fail(why, SF_ERR_CORRUPT, "block: section %s: not a filter",
-                       sf_section_name(section));
-    err = sf_span_block_reader_paged(r, section, sf_add_sat_u64(group->off, off), block,
-                                     sizeof(block), scratch, why);
+    err = filter_probe_place(group, section, hash, &off, why);
+    if (!err)
+        err = sf_span_block_reader_paged(r, section, off, block, sizeof(block), scratch, why);
     *out = !err && sf_bloom_block_has(block, hash);
+    return err;
+}
+
+/* How many of the groups from the first on have their blocks next to each other. */
+static uint32_t count_beside(const struct sf_filter_group *groups, uint32_t n)
+{
+    uint32_t i = 1;
+    while (i < n && i < SF_MATCH_GROUPS && groups[i].kind == SF_FILTER_BESIDE &&
+           groups[i].len == groups[0].len && groups[i].beside == groups[0].beside &&
+           groups[i].off == groups[0].off + i * (uint64_t)SF_BLOOM_BLOCK_LEN)
+        i++;
+    return i;
+}
+
+enum sf_err sf_filter_probe_any(const struct sf_span_block_reader *r, uint16_t section,
+                                const struct sf_filter_group *groups, uint32_t n_groups,
+                                uint64_t hash, struct sf_arena scratch, bool *out,
+                                struct sf_why *why)
+{
+    uint8_t blocks[SF_MATCH_GROUPS * SF_BLOOM_BLOCK_LEN];
+    enum sf_err err = SF_OK;
+
+    *out = false;
+    for (uint32_t i = 0, n; !err && !*out && i < n_groups; i += n) {
+        uint64_t off;
+        n = 1;
+        if (groups[i].kind == SF_FILTER_FUSE) {
+            err = sf_filter_probe_group(r, section, &groups[i], hash, scratch, out, why);
+            continue;
+        }
+        n = count_beside(groups + i, n_groups - i);
+        err = filter_probe_place(&groups[i], section, hash, &off, why);
+        if (!err)
+            err = sf_span_block_reader_paged(r, section, off, blocks,
+                                             (size_t)n * SF_BLOOM_BLOCK_LEN, scratch, why);
+        for (uint32_t k = 0; !err && !*out && k < n; k++)
+            *out = sf_bloom_block_has(blocks + (size_t)k * SF_BLOOM_BLOCK_LEN, hash);
+    }
+    return err;
+}
+
+enum sf_err sf_filter_probe_load(const struct sf_span_block_reader *r, uint16_t section,
+                                 const struct sf_filter_group *group, struct sf_arena *req,
+                                 sf_bytes *out, struct sf_why *why)
+{
+    uint64_t all = r->sections[section].raw_len;
+    bool is_beside = group->kind == SF_FILTER_BESIDE;
+    size_t step = is_beside ? SF_BLOOM_BLOCK_LEN : (size_t)group->len;
+    enum sf_err err = SF_OK;
+    uint8_t *p;
+
+    if (group->len > all || group->beside == 0 || (step && group->len % step))
+        return sf_fail(why, SF_ERR_CORRUPT, "block: section %s: a filter lies outside it",
+                       sf_section_name(section));
+    p = sf_arena_raw(req, (size_t)group->len, 16);
+    if (!p)
+        return sf_span_block_reader_limit(why);
+    for (size_t at = 0; !err && at < group->len; at += step)
+        err = sf_span_block_reader_paged(r, section,
+                                         sf_add_sat_u64(group->off, (uint64_t)at * group->beside),
+                                         p + at, step, *req, why);
+    if (!err)
+        *out = (sf_bytes){p, (size_t)group->len};
     return err;
 }
 
@@ -62,30 +136,40 @@ bool sf_filter_probe_group_has(const struct sf_filter_group *group, sf_bytes fil
  * around the estimated position are read at once, which is one page. */
 enum { AT_ONCE = 128 };
 
-static struct sf_filter_group filter_probe_group_of(const uint8_t *rec)
+static struct sf_filter_group filter_probe_group_of(const uint8_t *rec, uint32_t kind)
 {
-    return (struct sf_filter_group){.first = sf_load_u32le(rec),
-                                    .n = sf_load_u32le(rec + 4),
-                                    .off = sf_load_u64le(rec + 8),
-                                    .len = sf_load_u64le(rec + 16)};
+    struct sf_filter_group g = {.first = sf_load_u32le(rec),
+                                .n = sf_load_u32le(rec + 4),
+                                .off = sf_load_u64le(rec + 8),
+                                .kind = kind,
+                                .beside = 1};
+    if (kind == SF_FILTER_BESIDE) {
+        g.len = (uint64_t)sf_load_u32le(rec + 16) * SF_BLOOM_BLOCK_LEN;
+        g.beside = sf_load_u32le(rec + 20);
+    } else {
+        g.len = sf_load_u64le(rec + 16);
+    }
+    return g;
 }
 
 /* Copies the record of `granule` and those after it; returns their number, 0: not found. */
-static uint32_t filter_probe_find_groups(const uint8_t *recs, uint32_t n, uint32_t granule,
-                                         struct sf_filter_group *out, uint32_t cap)
+static uint32_t filter_probe_find_groups(const uint8_t *recs, uint32_t n, uint32_t kind,
+                                         uint32_t granule, struct sf_filter_group *out,
+                                         uint32_t cap)
 {
     uint32_t low = 0, high = n, n_out = 0;
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
-        struct sf_filter_group g = filter_probe_group_of(recs +
-                                                         (size_t)mid * SF_BLOCK_GROUP_REC_LEN);
+        struct sf_filter_group g = filter_probe_group_of(
+            recs + (size_t)mid * SF_BLOCK_GROUP_REC_LEN, kind);
         if (granule < g.first) {
             high = mid;
         } else if (granule - g.first >= g.n) {
             low = mid + 1;
         } else {
             for (; mid < n && n_out < cap; mid++)
-                out[n_out++] = filter_probe_group_of(recs + (size_t)mid * SF_BLOCK_GROUP_REC_LEN);
+                out[n_out++] = filter_probe_group_of(recs + (size_t)mid * SF_BLOCK_GROUP_REC_LEN,
+                                                     kind);
             break;
         }
     }
@@ -111,10 +195,11 @@ static enum sf_err filter_probe_find_first(const struct sf_span_block_reader *r,
     n = (uint32_t)((len - 8) / SF_BLOCK_GROUP_REC_LEN);
     *out_all = sf_load_u32le(page);
     *out_kind = sf_load_u32le(page + 4);
-    if (*out_kind > SF_FILTER_BLOOM)
+    if (*out_kind > SF_FILTER_BESIDE)
         return sf_fail(why, SF_ERR_CORRUPT, "block: section %s: filters of an unknown kind",
                        sf_section_name(section));
-    *out_n = filter_probe_find_groups(page + 8, n < *out_all ? n : *out_all, granule, out, cap);
+    *out_n = filter_probe_find_groups(page + 8, n < *out_all ? n : *out_all, *out_kind, granule,
+                                      out, cap);
     return SF_OK;
 }
 
@@ -139,16 +224,14 @@ enum sf_err sf_filter_probe_groups(const struct sf_span_block_reader *r, uint16_
                                          recs, (size_t)n * SF_BLOCK_GROUP_REC_LEN, scratch, why);
         if (err)
             break;
-        n_out = filter_probe_find_groups(recs, n, granule, out, cap);
+        n_out = filter_probe_find_groups(recs, n, kind, granule, out, cap);
         if (granule < sf_load_u32le(recs))
             high = first;
         else
             low = first + n;
     }
     if (n_out == 0) /* the granule has no filter */
-        out[n_out++] = (struct sf_filter_group){.first = granule, .n = 1};
-    for (uint32_t i = 0; i < n_out; i++)
-        out[i].kind = kind;
+        out[n_out++] = (struct sf_filter_group){.first = granule, .n = 1, .kind = kind};
     *out_n = n_out;
     return err;
 }
@@ -386,66 +469,4 @@ enum sf_err sf_filter_probe_find_trace_at(const struct sf_span_block_reader *r, 
 {
     struct index_page p = {.r = r, .scratch = scratch, .n_all = r->info.n_traces};
     return find_trace_from(&p, tenant, id, at, out_found, out, why);
-}
-
-/* ---- span ids ---- */
-
-static enum sf_err look_for_span(const struct sf_span_block_reader *r, uint32_t granule,
-                                 sf_span_id id, struct sf_arena scratch, bool *out_found,
-                                 sf_trace_id *out_trace, struct sf_why *why)
-{
-    const struct sf_granule_info *g = &r->granules[granule];
-    struct sf_granule_ctx c = {r, granule, g->n_rows, g->tenant, &scratch, why};
-    const uint8_t *ids, *traces;
-    const uint32_t *rows;
-    uint32_t row = 0, end = 0;
-    enum sf_err err = sf_granule_column_fixed(&c, SF_BLOCK_SPAN_ID, SF_ENC_FIX8, g->n_rows, &ids);
-
-    if (err)
-        return err;
-    while (row < g->n_rows && sf_load_u64le(ids + (size_t)row * 8) != id)
-        row++;
-    if (row == g->n_rows)
-        return SF_OK;
-    err = sf_granule_trace_rows(&c, &rows);
-    if (!err)
-        err = sf_granule_column_fixed(&c, SF_BLOCK_TRACE_ID, SF_ENC_FIX16, g->n_traces, &traces);
-    if (err)
-        return err;
-    for (uint32_t t = 0; t < g->n_traces; t++) {
-        end += rows[t];
-        if (row < end) {
-            memcpy(out_trace->b, traces + (size_t)t * 16, 16);
-            *out_found = true;
-            break;
-        }
-    }
-    return SF_OK;
-}
-
-enum sf_err sf_filter_probe_find_span(const struct sf_span_block_reader *r, uint32_t tenant,
-                                      sf_span_id id, struct sf_arena scratch, bool *out_found,
-                                      sf_trace_id *out_trace, struct sf_why *why)
-{
-    struct sf_filter_group group = {0};
-    uint64_t hash = sf_block_span_hash(tenant, id);
-    bool may_be = true;
-    uint32_t n;
-    enum sf_err err = SF_OK;
-
-    *out_found = false;
-    for (uint32_t g = 0; g < r->n_granules && !*out_found && !err; g++) {
-        if (r->granules[g].tenant != tenant)
-            continue;
-        if (g - group.first >= group.n) { /* granules of a group share one filter */
-            err = sf_filter_probe_groups(r, SF_SECTION_SFLT, g, scratch, &group, 1, &n, why);
-            may_be = true;
-            if (!err && group.len)
-                err = sf_filter_probe_group(r, SF_SECTION_SFLT, &group, hash, scratch, &may_be,
-                                            why);
-        }
-        if (!err && may_be)
-            err = look_for_span(r, g, id, scratch, out_found, out_trace, why);
-    }
-    return err;
 }

@@ -1,5 +1,5 @@
 /* filter_stage.c - writes the sections that exclude blocks from a search: filters of attribute
- * values, span ids and trace ids, and the sorted index of traces. */
+ * values, and the sorted index of traces. */
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -72,52 +72,109 @@ static enum sf_err count_distinct(const uint64_t *hashes, size_t n, size_t *out)
     return SF_OK;
 }
 
-static bool add_filter(struct sf_span_block_writer *w, struct sf_buf *groups,
-                       struct sf_buf *filters, const struct sf_buf *hashes, bool may_repeat)
+/* Stores the filters of the open set side by side: block 0 of each, then block 1 of each. */
+static bool close_set(struct sf_span_block_writer *w)
 {
-    size_t start = filters->len, n = hashes->len / 8, n_distinct = n;
-    const uint64_t *list = (const uint64_t *)(const void *)hashes->p;
-    enum sf_err err = may_repeat ? count_distinct(list, n, &n_distinct) : SF_OK;
+    uint32_t n = w->n_groups - w->set_first;
+    size_t start = w->attr_filters.len, filter_len = (size_t)w->set_blocks * SF_BLOOM_BLOCK_LEN;
+    uint8_t *to;
+
+    if (n == 0)
+        return true;
+    to = sf_buf_take(&w->attr_filters, n * filter_len);
+    if (!to)
+        return sf_span_block_writer_fail(w, w->attr_filters.err);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint8_t *from = w->attr_set.p + i * filter_len;
+        uint8_t *rec = w->attr_groups.p + (size_t)(w->set_first + i) * SF_BLOCK_GROUP_REC_LEN;
+        for (size_t k = 0; k < w->set_blocks; k++)
+            memcpy(to + (k * n + i) * SF_BLOOM_BLOCK_LEN, from + k * SF_BLOOM_BLOCK_LEN,
+                   SF_BLOOM_BLOCK_LEN);
+        sf_store_u64le(rec + 8, start + (size_t)i * SF_BLOOM_BLOCK_LEN);
+        sf_store_u32le(rec + 16, w->set_blocks);
+        sf_store_u32le(rec + 20, n);
+    }
+    sf_buf_reset(&w->attr_set);
+    w->set_first = w->n_groups;
+    return true;
+}
+
+/* Filters of a set have the same number of blocks, which is decided by its first: enough for a
+ * group with as many rows as a group may have. A filter that needs a sixteenth more than that
+ * begins the next set; also one that needs less than half, unless the set is so large that this
+ * wastes less than an eighth of it. */
+static bool fits_set(const struct sf_span_block_writer *w, uint32_t n_blocks)
+{
+    uint64_t n = w->n_groups - w->set_first, blocks = w->set_blocks;
+    if (n == 0 || n_blocks > blocks + blocks / 16)
+        return false;
+    return n_blocks >= blocks / 2 || blocks - n_blocks <= n * blocks / 8;
+}
+
+/* A group that ended because the next granule did not fit has more than three quarters of the rows.
+ * Others are the last of a level-0 block or of a whole block. */
+static uint32_t blocks_of_set(const struct sf_span_block_writer *w, uint32_t n_blocks)
+{
+    if (w->group_rows <= SF_BLOCK_GROUP_ROWS / 4 * 3)
+        return n_blocks;
+    return (uint32_t)((uint64_t)n_blocks * SF_BLOCK_GROUP_ROWS / w->group_rows);
+}
+
+static bool add_filter(struct sf_span_block_writer *w)
+{
+    static const uint8_t NO_PLACE[SF_BLOCK_GROUP_REC_LEN - 8] = {0}; /* known when the set ends */
+    const uint64_t *list = (const uint64_t *)(const void *)w->attr_hashes.p;
+    size_t n = w->attr_hashes.len / 8, n_distinct;
+    uint32_t n_blocks;
+    enum sf_err err = count_distinct(list, n, &n_distinct);
 
     if (!err)
-        err = sf_bloom_build(filters, list, n, n_distinct);
+        err = sf_bloom_size(n_distinct, &n_blocks);
     if (err)
         return sf_span_block_writer_fail(w, err);
-    sf_buf_add_u32le(groups, w->group_first);
-    sf_buf_add_u32le(groups, w->n_granules - w->group_first);
-    sf_buf_add_u64le(groups, start);
-    sf_buf_add_u64le(groups, filters->len - start);
-    return sf_buf_ok(groups) || sf_span_block_writer_fail(w, groups->err);
+    if (!fits_set(w, n_blocks)) {
+        if (!close_set(w))
+            return false;
+        w->set_blocks = blocks_of_set(w, n_blocks);
+    }
+    err = sf_bloom_add(&w->attr_set, list, n, w->set_blocks);
+    sf_buf_add_u32le(&w->attr_groups, w->group_first);
+    sf_buf_add_u32le(&w->attr_groups, w->n_granules - w->group_first);
+    sf_buf_add(&w->attr_groups, NO_PLACE, sizeof(NO_PLACE));
+    if (!err && !sf_buf_ok(&w->attr_groups))
+        err = w->attr_groups.err;
+    return !err || sf_span_block_writer_fail(w, err);
 }
 
 bool sf_filter_stage_close_group(struct sf_span_block_writer *w)
 {
     if (!w->has_filters || w->group_first == w->n_granules)
         return true;
-    if (!add_filter(w, &w->attr_groups, &w->attr_filters, &w->attr_hashes, true) ||
-        !add_filter(w, &w->span_groups, &w->span_filters, &w->span_hashes, false))
+    if (!add_filter(w))
         return false;
     sf_buf_reset(&w->attr_hashes);
-    sf_buf_reset(&w->span_hashes);
     w->group_first = w->n_granules;
     w->group_rows = 0;
     w->n_groups++;
     return true;
 }
 
-void sf_filter_stage_encode_groups(const struct sf_buf *groups, const struct sf_buf *filters,
-                                   uint32_t n_groups, struct sf_buf *out)
+bool sf_filter_stage_encode_groups(struct sf_span_block_writer *w, struct sf_buf *out)
 {
-    uint64_t base = 8 + (uint64_t)n_groups * SF_BLOCK_GROUP_REC_LEN;
-    sf_buf_add_u32le(out, n_groups);
-    sf_buf_add_u32le(out, SF_FILTER_BLOOM);
-    for (uint32_t i = 0; i < n_groups; i++) {
-        const uint8_t *rec = groups->p + (size_t)i * SF_BLOCK_GROUP_REC_LEN;
+    uint64_t base = 8 + (uint64_t)w->n_groups * SF_BLOCK_GROUP_REC_LEN;
+
+    if (!close_set(w))
+        return false;
+    sf_buf_add_u32le(out, w->n_groups);
+    sf_buf_add_u32le(out, SF_FILTER_BESIDE);
+    for (uint32_t i = 0; i < w->n_groups; i++) {
+        const uint8_t *rec = w->attr_groups.p + (size_t)i * SF_BLOCK_GROUP_REC_LEN;
         sf_buf_add(out, rec, 8);
         sf_buf_add_u64le(out, sf_load_u64le(rec + 8) + base);
         sf_buf_add(out, rec + 16, 8);
     }
-    sf_buf_add(out, filters->p, filters->len);
+    sf_buf_add(out, w->attr_filters.p, w->attr_filters.len);
+    return true; /* the caller checks `out` */
 }
 
 /* Encodes pairs (high half of the hash, number of the trace), sorted; radix sort with four

@@ -55,7 +55,7 @@ bool sf_granule_carry_can(const struct sf_span_block_reader *r, uint32_t granule
     struct sf_chunk_desc d[2];
     uint64_t len = 0;
 
-    if (!r->sections[SF_SECTION_SFLT].id) /* a part in memory: its chunks are not compressed */
+    if (!r->sections[SF_SECTION_AFLT].id) /* a part in memory: its chunks are not compressed */
         return false;
     if (r->info.format < SF_SPAN_BLOCK_CARRIED || g->is_continuation || r->info.created_ns <= 0 ||
         g->ts_max_ns >= limit || has_overflow(r))
@@ -535,20 +535,15 @@ static enum sf_err count_ids(struct carry *c)
     struct sf_arena tmp = *c->from->req;
     struct sf_granule_ctx inner = *c->from;
     uint32_t n_traces = c->from->r->granules[c->from->granule].n_traces;
-    const uint8_t *traces, *spans;
+    const uint8_t *traces;
     enum sf_err err;
 
     inner.req = &tmp;
     err = sf_granule_column_fixed(&inner, SF_BLOCK_TRACE_ID, SF_ENC_FIX16, n_traces, &traces);
-    if (!err)
-        err = sf_granule_column_fixed(&inner, SF_BLOCK_SPAN_ID, SF_ENC_FIX8, c->from->n_rows,
-                                      &spans);
     if (err)
         return err;
     sf_granule_count_hash_traces(c->w, c->from->tenant, (const sf_trace_id *)(const void *)traces,
                                  n_traces);
-    sf_granule_count_hash_spans(c->w, c->from->tenant, (const uint64_t *)(const void *)spans,
-                                c->from->n_rows);
     return c->w->err;
 }
 

@@ -194,21 +194,6 @@ bool sf_granule_count_hash_traces(struct sf_span_block_writer *w, uint32_t tenan
     return sf_buf_ok(&w->trace_hashes) || sf_span_block_writer_fail(w, SF_ERR_NOMEM);
 }
 
-bool sf_granule_count_hash_spans(struct sf_span_block_writer *w, uint32_t tenant,
-                                 const uint64_t *ids, uint32_t n)
-{
-    uint64_t *to;
-
-    if (!w->has_filters)
-        return true;
-    to = (uint64_t *)(void *)sf_buf_take(&w->span_hashes, (size_t)n * 8);
-    if (!to)
-        return sf_span_block_writer_fail(w, SF_ERR_NOMEM);
-    for (uint32_t i = 0; i < n; i++)
-        to[i] = sf_block_span_hash(tenant, ids[i]);
-    return true;
-}
-
 static int granule_count_cmp_u32(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;

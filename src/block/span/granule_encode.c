@@ -429,8 +429,7 @@ static bool granule_encode_hash_ids(struct sf_span_block_writer *w)
     struct sf_granule_stage *g = &w->g;
 
     return sf_granule_count_hash_traces(w, g->tenant, g->trace_ids + g->is_continuation,
-                                        g->n_traces - g->is_continuation) &&
-           sf_granule_count_hash_spans(w, g->tenant, g->span_ids, g->n_rows);
+                                        g->n_traces - g->is_continuation);
 }
 
 static bool granule_encode_add_record(struct sf_span_block_writer *w,

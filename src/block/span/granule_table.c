@@ -173,7 +173,7 @@ static enum sf_err share_hashes(struct hash_lists *l, const uint8_t *hashes, uin
 
 bool sf_granule_table_is_part(const struct sf_span_block_reader *r)
 {
-    return r->memory.p && !r->sections[SF_SECTION_SFLT].id;
+    return r->memory.p && !r->sections[SF_SECTION_AFLT].id;
 }
 
 /* Lists that many chunks share are stored once: they would be the largest part of the tables. Those

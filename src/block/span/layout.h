@@ -50,15 +50,16 @@ enum {
     SF_BLOCK_PARENT_WIDE = 254,
     SF_BLOCK_PARENT_FOREIGN = 255,
     SF_BLOCK_MAX_HASHES = 256,   /* dictionaries up to this size keep a hash per value */
-    SF_BLOCK_GROUP_ROWS = 65536, /* rows that share one attribute filter and one span id filter */
+    SF_BLOCK_GROUP_ROWS = 65536, /* rows that share one attribute filter */
     SF_BLOCK_MAX_TOP = 1000,     /* frequent values kept per key */
     SF_BLOCK_GRANULE_REC_LEN = 64,
     SF_BLOCK_GRAN_HEAD_LEN = 16,
     SF_BLOCK_GROUP_REC_LEN = 24,
 };
 
-/* The filters of sections SFLT and AFLT; those of TFLT are always fuse filters. */
-enum sf_filter_kind { SF_FILTER_FUSE = 0, SF_FILTER_BLOOM = 1 };
+/* The filters of section AFLT; those of TFLT are always fuse filters. BESIDE: Bloom filters whose
+ * blocks of the same number are stored next to each other. */
+enum sf_filter_kind { SF_FILTER_FUSE = 0, SF_FILTER_BLOOM = 1, SF_FILTER_BESIDE = 2 };
 
 static inline bool sf_block_type_is_text(uint8_t type)
 {
@@ -76,10 +77,6 @@ static inline uint64_t sf_block_key_hash(uint32_t tenant, uint8_t scope, uint8_t
 static inline uint64_t sf_block_number_hash(uint64_t bits)
 {
     return sf_hash_mix(0x5350414e, bits);
-}
-static inline uint64_t sf_block_span_hash(uint32_t tenant, sf_span_id id)
-{
-    return sf_hash_mix(sf_hash_mix(0x53464c54, tenant), id);
 }
 
 struct sf_granule_rec { /* of section GRAN */

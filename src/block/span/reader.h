@@ -186,6 +186,15 @@ enum sf_err sf_filter_probe(const struct sf_span_block_reader *r, uint16_t secti
 enum sf_err sf_filter_probe_group(const struct sf_span_block_reader *r, uint16_t section,
                                   const struct sf_filter_group *group, uint64_t hash,
                                   struct sf_arena scratch, bool *out, struct sf_why *why);
+/* Is the hash in any of these filters? Those that are stored side by side are read at once. */
+enum sf_err sf_filter_probe_any(const struct sf_span_block_reader *r, uint16_t section,
+                                const struct sf_filter_group *groups, uint32_t n_groups,
+                                uint64_t hash, struct sf_arena scratch, bool *out,
+                                struct sf_why *why);
+/* The bytes of a group's filter, for: */
+enum sf_err sf_filter_probe_load(const struct sf_span_block_reader *r, uint16_t section,
+                                 const struct sf_filter_group *group, struct sf_arena *req,
+                                 sf_bytes *out, struct sf_why *why);
 /* Tests the filter of a group that is completely in memory. */
 bool sf_filter_probe_group_has(const struct sf_filter_group *group, sf_bytes filter, uint64_t hash);
 /* The group of a granule, and following ones that are in the same read, at most `cap` in all;

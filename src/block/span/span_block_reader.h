@@ -86,17 +86,14 @@ enum sf_err sf_filter_probe_trace_filter(const struct sf_span_block_reader *r, s
 enum sf_err sf_filter_probe_trace_index(const struct sf_span_block_reader *r, uint64_t first,
                                         uint32_t n, struct sf_arena scratch, uint64_t *out,
                                         struct sf_why *why);
-/* Same for a span id alone (section SFLT, then columns). */
-enum sf_err sf_filter_probe_find_span(const struct sf_span_block_reader *r, uint32_t tenant,
-                                      sf_span_id id, struct sf_arena scratch, bool *out_found,
-                                      sf_trace_id *out_trace, struct sf_why *why);
 
 /* Cached results of filters for the last granules; zeroed at first. For one reader. */
 enum { SF_MATCH_ASKED = 4, SF_MATCH_GROUPS = 32 };
-struct sf_filter_group { /* granules [first, first + n) share the filter at [off, off + len) */
+struct sf_filter_group { /* granules [first, first + n) share the filter that begins at `off` */
     uint32_t first, n;
     uint64_t off, len; /* len 0: no filter */
     uint32_t kind;     /* enum sf_filter_kind of its section */
+    uint32_t beside;   /* number of filters whose blocks alternate; 1: its bytes are together */
 };
 struct sf_match_memo {
     struct sf_filter_group groups[SF_MATCH_GROUPS]; /* the current group, and following ones */

@@ -37,8 +37,8 @@
  * all its traces are complete, and encodes the others again. Readers rely only on a continuation
  * directly following the granule that it continues.
  *
- * A part in memory has the same bytes without compression, and without the two filters that only
- * save reads (SFLT, AFLT): examining the columns is as cheap. */
+ * A part in memory has the same bytes without compression, and without the filters that only save
+ * reads (AFLT): examining the columns is as cheap. */
 #include "block/span/span_block_writer.h"
 
 #include "base/heap.h"
@@ -119,8 +119,8 @@ void sf_span_block_writer_free(struct sf_span_block_writer *w)
         return;
     struct sf_buf *bufs[] = {&w->out,          &w->raw,         &w->nums,        &w->codes,
                              &w->granules,     &w->descs,       &w->hashes,      &w->runs,
-                             &w->trace_hashes, &w->attr_hashes, &w->span_hashes, &w->attr_groups,
-                             &w->attr_filters, &w->span_groups, &w->span_filters};
+                             &w->trace_hashes, &w->attr_hashes, &w->attr_groups, &w->attr_filters,
+                             &w->attr_set};
     sf_chunk_packer_free(w->packer);
     sf_granule_stage_done(&w->g);
     for (uint32_t i = 0; i < w->n_keys; i++)
@@ -166,7 +166,7 @@ size_t sf_span_block_writer_memory(const struct sf_span_block_writer *w)
            sf_dict_memory(&w->spare);
     return sum + w->out.cap + w->raw.cap + w->nums.cap + w->codes.cap + w->granules.cap +
            w->descs.cap + w->hashes.cap + w->runs.cap + w->trace_hashes.cap + w->attr_hashes.cap +
-           w->span_hashes.cap + w->attr_filters.cap + w->span_filters.cap;
+           w->attr_groups.cap + w->attr_filters.cap + w->attr_set.cap;
 }
 
 /* ---- tables ---- */
@@ -463,12 +463,8 @@ static bool add_indexes(struct sf_span_block_writer *w, struct sf_buf *table, st
     if (!w->has_filters)
         return true;
     sf_buf_reset(tmp);
-    sf_filter_stage_encode_groups(&w->span_groups, &w->span_filters, w->n_groups, tmp);
-    if (!span_block_writer_add_section(w, table, SF_SECTION_SFLT, tmp, true))
-        return false;
-    sf_buf_reset(tmp);
-    sf_filter_stage_encode_groups(&w->attr_groups, &w->attr_filters, w->n_groups, tmp);
-    return span_block_writer_add_section(w, table, SF_SECTION_AFLT, tmp, true);
+    return sf_filter_stage_encode_groups(w, tmp) &&
+           span_block_writer_add_section(w, table, SF_SECTION_AFLT, tmp, true);
 }
 
 static bool span_block_writer_add_lists(struct sf_span_block_writer *w, struct sf_buf *table,

@@ -269,11 +269,11 @@ static enum sf_err ask_groups(const struct sf_value_summary *s,
                               const struct sf_span_block_reader *r, uint64_t probe,
                               struct sf_arena scratch, bool *out, struct sf_why *why)
 {
-    enum sf_err err = SF_OK;
-    *out = s->n_groups == 0;
-    for (uint32_t i = 0; !err && !*out && i < s->n_groups; i++)
-        err = sf_filter_probe_group(r, SF_SECTION_AFLT, &s->groups[i], probe, scratch, out, why);
-    return err;
+    if (s->n_groups)
+        return sf_filter_probe_any(r, SF_SECTION_AFLT, s->groups, s->n_groups, probe, scratch, out,
+                                   why);
+    *out = true;
+    return SF_OK;
 }
 
 static enum sf_err may_be(const struct sf_value_summary *s, const struct sf_span_block_reader *r,

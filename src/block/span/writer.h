@@ -127,10 +127,11 @@ struct sf_span_block_writer {
     uint32_t n_chunks_here, n_hashes_here, n_runs_here;
     struct sf_buf trace_hashes; /* u64 per trace */
     bool has_filters;
-    uint32_t group_rows, group_first;       /* of the current filter group */
-    struct sf_buf attr_hashes, span_hashes; /* u64 each, of the current group */
-    struct sf_buf attr_groups, attr_filters, span_groups, span_filters;
-    uint32_t n_groups;
+    uint32_t group_rows, group_first; /* of the current filter group */
+    struct sf_buf attr_hashes;        /* u64 each, of the current group */
+    struct sf_buf attr_groups, attr_filters;
+    struct sf_buf attr_set; /* filters that will be stored side by side: one after the other */
+    uint32_t n_groups, set_first, set_blocks; /* group of the set's first filter; blocks of each */
 };
 
 /* Most functions return false and set w->err when memory ran out or a limit was exceeded. */
@@ -209,8 +210,6 @@ struct sf_call_columns {
 bool sf_granule_count_calls(struct sf_span_block_writer *w, const struct sf_call_columns *c);
 bool sf_granule_count_hash_traces(struct sf_span_block_writer *w, uint32_t tenant,
                                   const sf_trace_id *ids, uint32_t n);
-bool sf_granule_count_hash_spans(struct sf_span_block_writer *w, uint32_t tenant,
-                                 const uint64_t *ids, uint32_t n);
 bool sf_granule_count_add_runs(struct sf_span_block_writer *w, const uint32_t *resources,
                                uint32_t n_rows);
 
@@ -239,6 +238,6 @@ void sf_table_encode_granules(const struct sf_span_block_writer *w, struct sf_bu
 bool sf_filter_stage_add_all(struct sf_buf *b, uint64_t key_hash, const struct sf_text_list *texts,
                              const uint64_t *hashes);
 bool sf_filter_stage_close_group(struct sf_span_block_writer *w);
-void sf_filter_stage_encode_groups(const struct sf_buf *groups, const struct sf_buf *filters,
-                                   uint32_t n_groups, struct sf_buf *out);
+/* Encodes the filters of all groups, which are closed. */
+bool sf_filter_stage_encode_groups(struct sf_span_block_writer *w, struct sf_buf *out);
 bool sf_filter_stage_encode_trace_index(const uint64_t *hashes, size_t n, struct sf_buf *out);
