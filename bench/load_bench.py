@@ -88,8 +88,9 @@ def main():
     home = tempfile.mkdtemp(prefix="spanflame-load-bench-")
     try:
         bare = subprocess.run([BARE], capture_output=True, text=True, check=True).stdout
-        bare_sum = float(re.search(r"bare_sum ([\d.]+)", bare).group(1))
-        print(f"bare_sum {bare_sum} us/span", flush=True)
+        bare_sum = {name: float(re.search(rf"{key} ([\d.]+)", bare).group(1))
+                    for name, key in (("http", "bare_sum"), ("http_gzip", "bare_sum_gzip"))}
+        print(f"bare_sum {bare_sum['http']} us/span\nbare_sum_gzip {bare_sum['http_gzip']} us/span", flush=True)
         n_spans = 0
         server = Server(os.path.join(home, "data"))
         for name, flags in [("http", []), ("http_gzip", ["--gzip"]), ("grpc", ["--protocol", "grpc"]),
@@ -98,9 +99,9 @@ def main():
             values = load(server, "--seed", str(len(name)), *flags)
             show(name, values)
             n_spans += values["load_spans"]
-            if name == "http":
-                print(f"http_to_durable_to_bare {values['load_cpu_to_durable'] / bare_sum:.2f} x", flush=True)
-                print(f"http_all_to_bare {values['load_server_cpu'] / bare_sum:.2f} x", flush=True)
+            if name in bare_sum:
+                print(f"{name}_to_durable_to_bare {values['load_cpu_to_durable'] / bare_sum[name]:.2f} x", flush=True)
+                print(f"{name}_all_to_bare {values['load_server_cpu'] / bare_sum[name]:.2f} x", flush=True)
         server.get("/api/v1/flush", "POST")
         # One more round stays in the log only: what a restart after kill -9 has to replay.
         n_spans += load(server, "--seed", "99")["load_spans"]
