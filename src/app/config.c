@@ -294,6 +294,8 @@ static enum sf_err check_remote(const struct sf_config *c, struct sf_why *why)
     } rest[] = {{"store.remote.user", c->store.remote.user},
                 {"store.remote.password_file", c->store.remote.password_file},
                 {"store.remote.ca_file", c->store.remote.ca_file}};
+    static const char *const never_empty[] = {"store.remote.ack", "store.remote.interval",
+                                              "store.remote.timeout", "store.remote.spool_max"};
     for (size_t i = 0; !c->store.remote.url && i < sizeof(rest) / sizeof(rest[0]); i++) {
         if (rest[i].value)
             return sf_config_value_fail(c, origin_at(c, rest[i].path), why,
@@ -302,6 +304,17 @@ static enum sf_err check_remote(const struct sf_config *c, struct sf_why *why)
     if (c->store.remote.attributes.n && !c->store.remote.url)
         return sf_config_value_fail(c, origin_at(c, "store.remote.attributes"), why,
                                     "store.remote.attributes needs store.remote.url");
+    for (size_t i = 0; !c->store.remote.url && i < sizeof(never_empty) / sizeof(never_empty[0]);
+         i++) {
+        if (origin_at(c, never_empty[i]).from != SF_FROM_DEFAULT)
+            return sf_config_value_fail(c, origin_at(c, never_empty[i]), why,
+                                        "%s needs store.remote.url", never_empty[i]);
+    }
+    for (const char *p = c->store.remote.user; p && *p; p++) {
+        if ((unsigned char)*p < ' ') /* it is sent as a header */
+            return sf_config_value_fail(c, origin_at(c, "store.remote.user"), why,
+                                        "store.remote.user: a control character");
+    }
     if (sf_attr_columns_check(c->store.remote.attributes.items, c->store.remote.attributes.n,
                               &inner))
         return sf_config_value_fail(c, origin_at(c, "store.remote.attributes"), why,

@@ -40,7 +40,13 @@
 #include "store/local/local.h"
 #include "symbol/symbolizer.h"
 
-enum { MAX_WORKERS = 256, DRAIN_MS = 10000, MAX_OWNERS = 64, PASSWORD_LEN = 4096 };
+enum {
+    MAX_WORKERS = 256,
+    DRAIN_MS = 10000,
+    MAX_OWNERS = 64,
+    PASSWORD_LEN = 4096,
+    CA_LEN = 1 << 20
+};
 /* With two threads, a lane has one for a second client. With three, one may read a large trace, one
  * may wait for it, and one still answers. */
 enum { N_POINT = 3, MIN_QUERY = 2 };
@@ -161,6 +167,21 @@ static enum sf_err server_read_password(struct sf_server *s, const char *path, s
     return sf_buf_ok(&s->password) ? SF_OK : sf_no_memory(why, "a password");
 }
 
+/* Without a certificate in it, every request to a shard would fail. */
+static enum sf_err server_check_ca(const char *path, struct sf_why *why)
+{
+    struct sf_buf text = {0};
+    size_t at;
+    enum sf_err err = sf_text_file_read(path, CA_LEN, &text, why);
+    if (err)
+        sf_why_prefix(why, "store.remote.ca_file");
+    else if (!sf_str_find(sf_buf_str(&text), SF_STR("CERTIFICATE-----"), &at))
+        err = sf_fail(why, SF_ERR_INPUT,
+                      "store.remote.ca_file: %s has no certificate in PEM format", path);
+    sf_buf_done(&text);
+    return err;
+}
+
 static enum sf_err read_remote(struct sf_server *s, struct sf_why *why)
 {
     const struct sf_config *c = s->config;
@@ -169,6 +190,8 @@ static enum sf_err read_remote(struct sf_server *s, struct sf_why *why)
         return SF_OK;
     if (c->store.remote.password_file)
         err = server_read_password(s, c->store.remote.password_file, why);
+    if (!err && c->store.remote.ca_file)
+        err = server_check_ca(c->store.remote.ca_file, why);
     if (!err)
         err = sf_remote_address_parse(sf_str_from(c->store.remote.url), &s->remote.address, why);
     s->remote.user = c->store.remote.user;

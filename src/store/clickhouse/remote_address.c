@@ -22,6 +22,13 @@ static bool is_database(sf_str name)
     return true;
 }
 
+/* Those of ClickHouse itself have these names; nobody can make tables in them. */
+static bool is_of_server(sf_str name)
+{
+    return sf_str_eq(name, SF_STR("system")) || sf_str_eq(name, SF_STR("information_schema")) ||
+           sf_str_eq(name, SF_STR("INFORMATION_SCHEMA"));
+}
+
 /* The port follows the last colon; in [::1]:8123 there are other colons before it. */
 static bool has_port(sf_str host)
 {
@@ -88,6 +95,10 @@ enum sf_err sf_remote_address_parse(sf_str url, struct sf_remote_address *out, s
             "store.remote.url must end in the name of a database: letters, digits and _, "
             "at most %d",
             SF_REMOTE_DATABASE_CAP - 1);
+    if (is_of_server(sf_str_from_at(rest, at + 1)))
+        return sf_fail(why, SF_ERR_INPUT,
+                       "store.remote.url: '%.*s' is ClickHouse's own database: name another one",
+                       SF_STR_ARG(sf_str_from_at(rest, at + 1)));
     while (!err && sf_str_split_next(&hosts, ',', &host))
         err = add_shard(&a, scheme, host, why);
     if (err)

@@ -36,6 +36,8 @@ TEST(remote_address, refuses_what_it_would_have_to_guess)
         {"clickhouse://ch1:8123/", "name of a database"},
         {"clickhouse://ch1:8123/x;DROP", "name of a database"},
         {"clickhouse://ch1:8123/1x", "name of a database"},
+        {"clickhouse://ch1:8123/system", "ClickHouse's own database"},
+        {"clickhouse://ch1:8123/INFORMATION_SCHEMA", "ClickHouse's own database"},
         {"clickhouse://ch1/x", "is not HOST:PORT"},
         {"clickhouse://ch1:0/x", "is not HOST:PORT"},
         {"clickhouse://ch1:70000/x", "is not HOST:PORT"},
