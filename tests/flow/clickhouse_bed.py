@@ -3,7 +3,12 @@
 Since 26.7 clickhouse-local can listen, and libchdb.so runs clickhouse-local: so a process that loads it is a server,
 with HTTP, merges and tables that survive kill -9. It has no users, no TLS, no Keeper and no replication. The library is
 SPANFLAME_TEST_LIBCHDB, or build/libchdb/libchdb.so, where tools/libchdb puts it; without it tests skip.
+
+`make check` runs a short form of these tests (60 s of CPU time in all). Nearly all of it is ClickHouse, which plans a query
+in 10 to 25 ms: so a short test asks few questions, and the shards of a test are those of the one before, emptied.
+`make check-clickhouse` (FLEET_KILLS above 20) runs all of it.
 """
+import atexit
 import ctypes
 import http.client
 import os
@@ -15,8 +20,46 @@ import tempfile
 import time
 
 ROOT = os.environ.get("SOURCE_ROOT") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "tools"))
+import tap  # noqa: E402
+
 LISTEN = ("SYSTEM START LISTEN HTTP; SELECT sleepEachRow(3) FROM numbers(100000) SETTINGS max_block_size=1, "
           "function_sleep_max_microseconds_per_block=0 FORMAT Null")
+
+
+KILLS = int(os.environ.get("FLEET_KILLS", "4"))
+IS_LONG = KILLS > 20
+
+
+def needed(test):
+    """A test that runs only where the library is."""
+    test.needs_bed = True
+    return test
+
+
+def long(test):
+    """A test of `make check-clickhouse`."""
+    test.is_long = True
+    return test
+
+
+def run(module):
+    """As tap.run(). Tests that cannot run here are one line for each reason."""
+    def left_out(which, why):
+        names = [n for n, f in vars(module).items() if n.startswith("test_") and callable(f) and which(f)]
+        for name in names:
+            delattr(module, name)
+
+        def skip():
+            raise tap.Skip(why)
+        if names:
+            setattr(module, f"test_{len(names)}_more_tests", skip)
+        return names
+    if not library():
+        left_out(lambda f: hasattr(f, "needs_bed"), "no ClickHouse here: tools/libchdb gets the library")
+    elif not IS_LONG:
+        left_out(lambda f: hasattr(f, "is_long"), "make check-clickhouse runs them")
+    tap.run(module)
 
 
 def library():
@@ -37,11 +80,13 @@ def free_port():
 class Shard:
     """One server, with its data in a folder of its own."""
 
-    def __init__(self, folder, name):
-        self.path = os.path.join(folder, name)
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="sf_clickhouse.")
+        self.path = os.path.join(self.folder, "data")
         self.port = free_port()
         self.process = None
-        os.makedirs(self.path, exist_ok=True)
+        os.makedirs(self.path)
+        atexit.register(self.end)
 
     def start(self):
         log = open(os.path.join(self.path + ".log"), "ab")
@@ -68,6 +113,20 @@ class Shard:
             self.process.wait()
             self.process = None
 
+    def end(self):
+        self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def give_back(self):
+        """To the next test, if it runs and can be emptied."""
+        try:
+            for name in self.ask("SHOW DATABASES FORMAT TSV").split("\n"):
+                if name not in ("default", "system", "INFORMATION_SCHEMA", "information_schema"):
+                    self.ask(f"DROP DATABASE {name} SYNC")
+            Bed.idle.append(self)
+        except (OSError, RuntimeError, http.client.HTTPException):
+            self.end()
+
     def ask(self, sql, timeout=30):
         """The answer as text; an exception of ClickHouse is one here."""
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
@@ -86,16 +145,17 @@ class Shard:
 
 
 class Bed:
-    """Some shards in a temporary folder; a `with` block ends them."""
+    """Some empty shards, and a temporary folder, for a `with` block."""
+    idle = []  # shards that run and are empty
 
     def __init__(self, n):
+        self.n, self.shards = n, []
         self.folder = tempfile.mkdtemp(prefix="sf_clickhouse.")
-        self.shards = [Shard(self.folder, f"shard{i + 1}") for i in range(n)]
 
     def __enter__(self):
         try:
-            for shard in self.shards:
-                shard.start()
+            for _ in range(self.n):
+                self.shards.append(Bed.idle.pop() if Bed.idle else Shard().start())
         except BaseException:
             self.__exit__()
             raise
@@ -103,7 +163,7 @@ class Bed:
 
     def __exit__(self, *_):
         for shard in self.shards:
-            shard.kill()
+            shard.give_back()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def url(self, database="spanflame"):

@@ -32,7 +32,8 @@ class Story:
         calls = [self.span(16 * i + 3, "cart", "POST /items", parent=r, at=4000 * i + 200, ms=300, kind=2,
                            attributes={"db.system": "sqlite", "rows": i}) for i, r in enumerate(self.roots)]
         groups = [self.roots[i:i + 7] + self.kids[i:i + 7] for i in range(0, n, 7)] + [calls[:n // 2], calls[n // 2:]]
-        for group in groups + [[self.span(50000, "bank", "pay", error=True)]]:
+        self.pay = self.span(50000, "bank", "pay", error=True)
+        for group in groups + [[self.pay]]:
             self.bodies.append(("/v1/traces", export_request(group)))
         self.bodies.append(("/v1/traces", self.with_events(60000)))
         for kind, unit, value in (("cpu", "nanoseconds", 10 * MS), ("alloc_space", "bytes", 4096)):
@@ -174,6 +175,53 @@ class Story:
                     out.append(f"/api/{path}&q={urllib.parse.quote(query)}")
         return out
 
+    def door_questions(self):
+        """What the other lists leave out: the rest of Tempo's, Jaeger's, Pyroscope's and our own endpoints."""
+        at = self.t // S
+        own, times, micros = (f"{a}={(at - 10) * n}&{b}={(at + 300) * n}" for a, b, n in (
+            ("from", "until", 1), ("start", "end", 1), ("start", "end", 10**6)))
+        quote = urllib.parse.quote
+        trace, other = (self.roots[i]["trace_id"].hex() for i in (2, 5))
+        cpu, shop = quote(CPU + '{service_name="shop"}'), "{service_name=\"shop\"}"
+        tags = quote('{"user.id":"u3"}')
+        third = "query.serviceName=shop&query.startTimeMin={}Z&query.startTimeMax={}Z&query.searchDepth=50".format(
+            *(time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(x)) for x in (at - 10, at + 300)))
+        return [
+            # Tempo's
+            f"/api/traces/{trace}", f"/api/traces/{other}?{times}", f"/api/search?{times}&limit=50&tags=user.id%3Du3",
+            f"/api/search?{times}&limit=50&minDuration=2s&maxDuration=4s", f"/api/search/tag/user.id/values?{times}",
+            f"/api/search/tag/service.name/values?{times}", f"/api/metrics/query?{times}&q={quote('{ status = error } | rate() by (name)')}",
+            f"/api/metrics/query?{times}&q={quote('{} | sum_over_time(span.rows)')}",
+            f"/api/metrics/query_range?{times}&step=60s&q={quote('({ status = error } | rate()) / ({} | rate())')}",
+            # Jaeger's
+            "/jaeger/api/services", "/jaeger/api/services/shop/operations", "/jaeger/api/operations?service=cart&spanKind=server",
+            f"/jaeger/api/traces/{trace}", f"/jaeger/api/traces?service=shop&{micros}&limit=30", f"/jaeger/api/traces?traceID={trace}&traceID={other}",
+            f"/jaeger/api/traces?service=shop&operation=GET%20%2Fcart&minDuration=1500ms&tags={tags}&{micros}",
+            f"/jaeger/api/dependencies?endTs={(at + 300) * 1000}&lookback=400000", "/jaeger/api/v3/services",
+            "/jaeger/api/v3/operations?service=shop", f"/jaeger/api/v3/traces/{trace}", f"/jaeger/api/v3/traces?{third}",
+            # Pyroscope's
+            "/pyroscope/label-values?label=service_name", f"/pyroscope/render?query={cpu}&from={at - 10}&until={at + 300}&format=dot",
+            f"/pyroscope/render-diff?leftQuery={cpu}&leftFrom={at - 10}&leftUntil={at + 300}&rightQuery={quote(CPU + '{service_name=`bank`}'.replace('`', chr(34)))}"
+            f"&rightFrom={at - 10}&rightUntil={at + 300}",
+            *self.rest_of_querier(shop),
+            # ours
+            f"/api/v1/keep/{trace}", f"/api/v1/keep?{own}", f"/api/v1/deploys?{own}", f"/api/v1/traces/{trace}/ledgers",
+            f"/api/v1/traces/{trace}/flame?by=critical-path&waits=true", f"/api/v1/profile?selector=shop%7Benv%3Dprod%7D&type=cpu&format=pprof&ids=true&{own}",
+            f"/api/v1/profile?service=shop&type=cpu&format=otlp&{own}", f"/api/v1/explain?service=shop&version=2&{own}"]
+
+    def rest_of_querier(self, shop):
+        at = self.t // MS
+        times = {"start": at - 10000, "end": at + 300000}
+        one = {**times, "labelSelector": shop, "profileTypeID": CPU}
+        spans = {"spanSelector": [self.kids[i]["span_id"].hex() for i in range(4)]}
+        return [("SelectMergeProfile", one), ("SelectMergeStacktraces", {**one, **spans}), ("SelectMergeStacktraces", {**one, "format": "PROFILE_FORMAT_FUNCTIONS"}),
+                ("SelectMergeStacktraces", {**one, "stackTraceSelector": {"callSite": [{"name": "main"}, {"name": "serve"}]}}),
+                ("SelectSeries", {**one, "step": 30, "groupBy": ["env"], "aggregation": "TIME_SERIES_AGGREGATION_TYPE_AVERAGE"}),
+                ("SelectHeatmap", {**one, "step": 60, "queryType": "HEATMAP_QUERY_TYPE_INDIVIDUAL"}),
+                ("SelectHeatmap", {**one, "step": 60, "queryType": "HEATMAP_QUERY_TYPE_SPAN"}),
+                ("Diff", {"left": one, "right": {**one, "labelSelector": '{service_name="bank"}'}}),
+                ("AnalyzeQuery", {**times, "query": CPU + shop}), ("GetProfileStats", {})]
+
     def querier_questions(self):
         """Pyroscope's querier: POST with JSON."""
         at = self.t // MS
@@ -186,7 +234,7 @@ class Story:
 
 
 METRIC = re.compile(r"\| *(rate|\w+_over_time|compare)\(")
-UNTOLD = re.compile("inspected|totalBlocks|completedJobs|elapsed|took")
+UNTOLD = re.compile("inspected|totalBlocks|totalBytesInTimeRange|completedJobs|elapsed|took")
 
 
 def stacks_of(frames, nodes):
@@ -230,3 +278,39 @@ def differences(one, other, questions, statuses=(200,)):
         if a != b:
             out.append((question, a, b))
     return out
+
+
+def told(found):
+    """Differences, short enough to read: the place where the first begins."""
+    out = []
+    for question, a, b in found[:5]:
+        at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+        out.append(f"{question}: ...{a[max(0, at - 60):at + 100]} | ...{b[max(0, at - 60):at + 100]}")
+    return f"{len(found)} differ\n" + "\n".join(out)
+
+
+def families(story):
+    """A few questions of each kind."""
+    at, quote = story.t // S, urllib.parse.quote
+    own, times = f"from={at - 10}&until={at + 300}", f"start={at - 10}&end={at + 300}"
+    carts, price = quote('{ resource.service.name = "shop" && name = "GET /cart" }'), quote('{ name = "price" }')
+    trace, root, kid, pay = (x.hex() for x in (story.roots[0]["trace_id"], story.roots[0]["span_id"], story.kids[0]["span_id"],
+                                               story.pay["trace_id"]))
+    querier = {q[0]: q for q in story.querier_questions()}
+    cpu = quote(CPU + "{}")
+    return {
+        "tempo": [f"/api/traces/{trace}", f"/api/search?{times}&limit=60&q={quote('{ .lib = nil }')}",
+                  f"/api/metrics/query_range?{times}&step=30s&q={quote('{} | rate() by (name)')}",
+                  f"/api/search?{times}&limit=60&q={quote('{ instrumentation:name = `lib` }')}"],
+        "traceql": story.corpus_questions()[::40],
+        "jaeger": [f"/jaeger/api/traces/{trace}", "/jaeger/api/operations?service=shop"],
+        "link": [f"/api/v1/spans/{trace}/{s}/profile" for s in (root, kid)] + [f"/api/v1/traces/{trace}/flame"],
+        "cohort": [f"/api/v1/cohort?q={q}&{own}" for q in (carts, price)],
+        "ledger": [f"/api/v1/spans/{trace}/{root}/ledger", f"/api/v1/traces/{trace}/ledgers"],
+        "why": [f"/api/v1/explain?q={carts}&{own}", f"/api/v1/explain?trace={trace}", f"/api/v1/explain?span={kid}"],
+        "findings": [f"/api/v1/findings?service=shop&{own}", f"/api/v1/findings?service=bank&{own}"],
+        "pyroscope": [f"/pyroscope/render?query={cpu}&from={at - 10}&until={at + 300}&groupBy=service_name&format=json",
+                      querier["SelectSeries"], querier["Series"],
+                      (querier["SelectMergeStacktraces"][0], {**querier["SelectMergeStacktraces"][1], "labelSelector": '{service_name="bank"}'})],
+        "api": [f"/api/v1/trace/{pay}", f"/api/v1/services?{own}", f"/api/v1/profile?service=bank&type=cpu&{own}",
+                f"/api/v1/frames/spans?function=regex_match&{own}"]}

@@ -9,7 +9,7 @@ import urllib.parse
 sys.path.insert(0, os.path.dirname(__file__))
 import clickhouse_bed  # noqa: E402
 import fleet_answers  # noqa: E402
-from fleet_flow import Proxy, config, need_clickhouse, shipped, told, wait_for  # noqa: E402
+from fleet_flow import Proxy, config, shipped, wait_for  # noqa: E402
 from fleet_life_flow import gates  # noqa: E402
 from server import Server, attribute, field, make_span, span_message, tap  # noqa: E402
 
@@ -38,11 +38,11 @@ def questions(at):
             for key in ("http.status", "odd-name_2.x") for cond in CONDS for scope in ("span.", ".")]
 
 
+@clickhouse_bed.needed
 def test_conditions_give_the_same_whatever_the_type_of_a_value():
-    need_clickhouse()
     at = time.time_ns() - 30 * 10**9
     rows, double = spans(at), twice(at)
-    with clickhouse_bed.Bed(2) as bed, Server() as alone, Server(config(bed.url())) as node:
+    with clickhouse_bed.Bed(2 if clickhouse_bed.IS_LONG else 1) as bed, Server() as alone, Server(config(bed.url())) as node:
         alone.send(rows)
         assert alone.post("/v1/traces", double).status == 200 == node.post("/v1/traces", double).status
         node.send(rows[::2])  # before there are such columns
@@ -53,9 +53,12 @@ def test_conditions_give_the_same_whatever_the_type_of_a_value():
             wait_for(lambda: all(x == "9" for x in bed.ask("SELECT count() FROM system.columns WHERE table = 'spans' AND name LIKE '_:%'")))
             node.send(rows[1::2])  # a node that does not know of them
             shipped(node)
-            wait_for(lambda: reader.metric("spanflame_ship_shards_up") == 2)
-            found = fleet_answers.differences(alone, reader, questions(at))
-            assert not found, told(found)
+            wait_for(lambda: reader.metric("spanflame_ship_shards_up") == len(bed.shards))
+            asked = questions(at)
+            if not clickhouse_bed.IS_LONG:  # some; and those of the columns that are looked for below
+                asked = asked[::12] + [x for x in asked if 'status%20%3E%3D' in x or '%22text%22' in x]
+            found = fleet_answers.differences(alone, reader, asked)
+            assert not found, fleet_answers.told(found)
             asked = [q for p in proxies for q in p.questions if "SELECT" in q and "http.status" in q]
             assert any("`i:http:status` >= toInt64(404)" in q for q in asked), asked[-1:]
             assert any("`s:http:status` IN ('text')" in q for q in asked)
@@ -66,8 +69,8 @@ def test_conditions_give_the_same_whatever_the_type_of_a_value():
             assert fleet_answers.differences(alone, reader, q)
 
 
+@clickhouse_bed.needed
 def test_a_node_that_must_not_add_columns_searches_without_them():
-    need_clickhouse()
     with clickhouse_bed.Bed(1) as bed:
         doors, url = gates(bed)
         doors[0].word = "ADD COLUMN IF NOT EXISTS `"
@@ -85,4 +88,4 @@ def test_a_node_that_must_not_add_columns_searches_without_them():
 
 
 if __name__ == "__main__":
-    tap.run(sys.modules[__name__])
+    clickhouse_bed.run(sys.modules[__name__])

@@ -16,7 +16,7 @@ import urllib.parse
 
 sys.path.insert(0, os.path.dirname(__file__))
 import clickhouse_bed  # noqa: E402
-from fleet_flow import KILLS, Proxy, command, config, need_clickhouse, shipped, spans_of, wait_for  # noqa: E402
+from fleet_flow import KILLS, LONG, Proxy, command, config, shipped, spans_of, wait_for  # noqa: E402
 from fleet_life_flow import KEEP, QUICK, Hour, gates, judged, pins_of  # noqa: E402
 from pprof_make import otlp  # noqa: E402
 from server import PROGRAM, Server, make_span, tap  # noqa: E402
@@ -51,13 +51,13 @@ class KilledShard(Proxy):
         return True
 
 
+@clickhouse_bed.needed
 def test_an_insert_into_a_shard_that_is_killed_between_its_steps_is_stored_once():
-    need_clickhouse()
     old = time.time_ns() - 3 * 86400 * 10**9
     with clickhouse_bed.Bed(1) as bed:
-        for number, (table, lost, starts) in enumerate((
-                ("traces", "rows", (None,)), ("spans", "rows", (None,)), ("spans", "token", (None,)), ("batches", "rows", (None,)),
-                ("spans", "rows", (None, old)))):
+        cases = [("spans", "rows", (None, old)), ("spans", "token", (None,)), ("spans", "rows", (None,)), ("traces", "rows", (None,)),
+                 ("batches", "rows", (None,))]
+        for number, (table, lost, starts) in enumerate(cases if LONG else cases[:2]):
             database = f"d{number}"
             proxy = KilledShard(bed.shards[0], f"{database}.{table}", lost)
             with Server(config(f"clickhouse://127.0.0.1:{proxy.server_address[1]}/{database}")) as s:
@@ -81,8 +81,9 @@ def kill_at(proxy, shard, table):
     proxy.table, proxy.n_killed = table, 0
 
 
+@clickhouse_bed.long
+@clickhouse_bed.needed
 def test_what_comes_while_a_batch_is_sent_waits_for_the_next_interval():
-    need_clickhouse()
     with clickhouse_bed.Bed(1) as bed, Server(config(bed.url(), interval="1s")) as s:
         wait_for(lambda: s.json("/api/v1/store")["shards"][0].get("schema"))
         begun, n = time.monotonic(), 0
@@ -96,9 +97,10 @@ def test_what_comes_while_a_batch_is_sent_waits_for_the_next_interval():
         assert bed.count("spanflame.spans") == n
 
 
+@clickhouse_bed.long
+@clickhouse_bed.needed
 def test_what_nodes_agree_on_survives_a_shard_that_keeps_the_token_and_not_the_row():
     """Each of these is one row that counts for all nodes, and whose token was used up."""
-    need_clickhouse()
     trace, hour = os.urandom(16), Hour()
     with clickhouse_bed.Bed(1) as bed:
         shard = bed.shards[0]
@@ -137,9 +139,10 @@ def test_what_nodes_agree_on_survives_a_shard_that_keeps_the_token_and_not_the_r
             assert shard.count("spanflame.judged") == 1
 
 
+@clickhouse_bed.long
+@clickhouse_bed.needed
 def test_two_nodes_that_judge_an_hour_at_once_keep_each_sample_once():
     """Another node's verdict comes to count while this one reads what there is to judge."""
-    need_clickhouse()
     hour = Hour()
     with clickhouse_bed.Bed(1) as bed:
         shard = bed.shards[0]
@@ -171,8 +174,9 @@ def test_two_nodes_that_judge_an_hour_at_once_keep_each_sample_once():
 
 # ---- what verify notices ----
 
+@clickhouse_bed.long
+@clickhouse_bed.needed
 def test_verify_notices_every_missing_batch_the_first_and_the_last_too():
-    need_clickhouse()
     more = "retention: {spans: 3d, profiles: 3d, detail: 3d}\n"
     with clickhouse_bed.Bed(2) as bed, Server(config(bed.url(), **QUICK) + more) as s:
         for _ in range(4):
@@ -235,9 +239,10 @@ def test_verify_notices_every_missing_batch_the_first_and_the_last_too():
 
 # ---- erasing ----
 
+@clickhouse_bed.long
+@clickhouse_bed.needed
 def test_an_erasure_is_open_until_every_shard_has_what_was_being_sent():
     """A batch reaches one shard after the other: rows that come to the second one later are erased, too."""
-    need_clickhouse()
     with clickhouse_bed.Bed(2) as bed:
         doors, url = gates(bed)
         with Server(config(bed.url(), **QUICK)) as a, Server(config(url, timeout="3s", **QUICK)) as b:
@@ -263,8 +268,9 @@ def test_an_erasure_is_open_until_every_shard_has_what_was_being_sent():
             assert command(b, "verify")[0] == 0 == command(a, "verify")[0]
 
 
+@clickhouse_bed.long
+@clickhouse_bed.needed
 def test_erasing_a_service_leaves_the_other_spans_of_its_traces():
-    need_clickhouse()
     trace = os.urandom(16)
     with clickhouse_bed.Bed(2) as bed, Server(config(bed.url(), **QUICK)) as a, Server(config(bed.url(), **QUICK)) as b:
         root = make_span(trace=trace, service="gone", name="secret operation")
@@ -354,8 +360,8 @@ def why_missing(bed, s, sent, missing):
                       f"log: {s.log()[-3000:]}"])
 
 
+@clickhouse_bed.needed
 def test_kills_of_node_and_shards_keep_every_span_and_sample_once():
-    need_clickhouse()
     rng = random.Random(7)
     with clickhouse_bed.Bed(2) as bed:
         s = Server(config(bed.url(), interval="100ms", timeout="3s"))
@@ -410,4 +416,4 @@ def test_kills_of_node_and_shards_keep_every_span_and_sample_once():
 
 
 if __name__ == "__main__":
-    tap.run(sys.modules[__name__])
+    clickhouse_bed.run(sys.modules[__name__])

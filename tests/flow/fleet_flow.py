@@ -12,6 +12,7 @@ import ssl
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.parse
@@ -22,13 +23,7 @@ import fleet_answers  # noqa: E402
 from pprof_make import otlp  # noqa: E402
 from server import PROGRAM, Server, export_request, make_span, tap  # noqa: E402
 
-KILLS = int(os.environ.get("FLEET_KILLS", "4"))
-LONG = KILLS > 20
-
-
-def need_clickhouse():
-    if not clickhouse_bed.library():
-        raise tap.Skip("no ClickHouse here: tools/libchdb gets the library")
+KILLS, LONG = clickhouse_bed.KILLS, clickhouse_bed.IS_LONG
 
 
 def config(url, **more):
@@ -37,7 +32,7 @@ def config(url, **more):
 
 
 def wait_for(what, seconds=60):
-    end = time.monotonic() + seconds
+    end, pause = time.monotonic() + seconds, 0.03
     while True:
         try:
             got = what()
@@ -46,7 +41,8 @@ def wait_for(what, seconds=60):
         except (OSError, RuntimeError, http.client.HTTPException):
             pass
         assert time.monotonic() < end, f"not within {seconds} s"
-        time.sleep(0.05)
+        time.sleep(pause)
+        pause = min(pause * 1.4, 0.4)  # a question costs ClickHouse 5 ms of CPU time or more
 
 
 def shipped(s):
@@ -70,8 +66,8 @@ def rich_span(**more):
 
 # ---- what arrives ----
 
+@clickhouse_bed.needed
 def test_spans_and_profiles_arrive_in_every_column():
-    need_clickhouse()
     with clickhouse_bed.Bed(2) as bed, Server(config(bed.url())) as s:
         trace = os.urandom(16)
         root = rich_span(trace=trace, error=True)
@@ -148,8 +144,9 @@ def resources_of(answer):
                    for a in r["resource"]["attributes"] if a["key"] == "service.name"})
 
 
+@clickhouse_bed.long
+@clickhouse_bed.needed
 def test_a_trace_is_whole_on_every_node():
-    need_clickhouse()
     with clickhouse_bed.Bed(2) as bed, Server(config(bed.url())) as a, Server(config(bed.url())) as b:
         trace, other = os.urandom(16), os.urandom(16)
         root = rich_span(trace=trace, error=True)
@@ -179,115 +176,8 @@ def test_a_trace_is_whole_on_every_node():
         assert "shard 1 of 2 did not answer" in told, told[:800]
 
 
-def told(found):
-    """Differences, short enough to read: the place where the first begins."""
-    out = []
-    for question, a, b in found[:5]:
-        at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
-        out.append(f"{question}: ...{a[max(0, at - 60):at + 100]} | ...{b[max(0, at - 60):at + 100]}")
-    return f"{len(found)} differ\n" + "\n".join(out)
-
-
-def test_answers_are_those_of_one_server_whoever_is_asked():
-    """One server has everything in its data directory; of two nodes one has half of it and has shipped it, another the other
-    half, and a third has nothing of its own: all say the same."""
-    need_clickhouse()
-    story = fleet_answers.Story()
-    questions = (story.span_questions() + story.operation_questions() + story.tag_questions() + story.querier_questions()
-                 + story.profile_questions())
-    patient = "limits: {query_time: 10m}\n"
-    with clickhouse_bed.Bed(2) as bed, Server() as alone, Server(config(bed.url(), timeout="60s") + patient) as one, \
-            Server(config(bed.url(), timeout="60s")) as other, Server(config(
-                bed.url(), timeout="60s", attributes="[http.response.status_code, user.id, is_cached, ratio]") + patient) as reader:
-        story.send(alone)
-        story.send(one, slice(0, None, 2))
-        story.send(other, slice(1, None, 2))
-        shipped(one)
-        shipped(other)
-        for node in (reader, one) if LONG else (reader,):
-            found = fleet_answers.differences(alone, node, questions)
-            assert not found, told(found)
-        corpus = story.corpus_questions()
-        assert len(corpus) > 150
-        found = fleet_answers.differences(alone, reader, corpus if LONG else corpus[::20])
-        assert not found, told(found)
-        some = [q for q in questions if "GET" in str(q) or "flame" in str(q)][:4] if not LONG else questions
-        found = fleet_answers.differences(alone, one, some)
-        assert not found, told(found)
-        # One row less, and it is seen.
-        bed.ask(f"ALTER TABLE spanflame.spans DELETE WHERE span_id = {int.from_bytes(story.kids[0]['span_id'], 'big')} "
-                "SETTINGS mutations_sync = 1")
-        assert fleet_answers.differences(alone, reader, story.span_questions()[1:2] + story.operation_questions()[:1]), "a span less"
-        bed.ask(f"ALTER TABLE spanflame.undecided DELETE WHERE span_id = {int.from_bytes(story.roots[0]['span_id'], 'big')} "
-                "SETTINGS mutations_sync = 1")
-        trace, root = (story.roots[0][k].hex() for k in ("trace_id", "span_id"))
-        assert fleet_answers.differences(alone, reader, [f"/api/v1/traces/{trace}/flame", f"/api/v1/spans/{trace}/{root}/profile"])
-        # A shard that is away is named, whatever is asked; what the node itself has is still there.
-        bed.shards[0].kill()
-        for question in (story.span_questions()[0], story.span_questions()[-3], story.operation_questions()[0], *story.tag_questions()[:3], story.profile_questions()[0],
-                         f"/api/v1/traces/{trace}/flame"):
-            answer = fleet_answers.ask(reader, question)[1]
-            says = str(answer.getheader("x-spanflame-partial")) + answer.text
-            assert "shard 1 of 2 did not answer" in says or "could not be read" in says, (question, says[:400])
-        story.late(one)
-        found = json.loads(one.get(story.late_question(), {"Accept": "application/json"}).body)["traces"]
-        assert len(found) == 1, "what waits for ClickHouse is found on its node"
-        assert "late_function" in one.get(story.late_profile()).text
-
-
-def test_metrics_of_more_spans_in_five_minutes_than_one_answer_holds():
-    need_clickhouse()
-    if not LONG:
-        raise tap.Skip("sends 56,000 spans: FLEET_KILLS above 20 runs it")
-    n, per, slow = 56000, 2000, "limits: {query_time: 10m}\n"
-    base = time.time_ns() // (300 * 10**9) * 300 * 10**9 - 250 * 10**9  # all in one bucket, over 40 s
-    with clickhouse_bed.Bed(1) as bed, Server(slow) as alone, Server(config(bed.url(), timeout="300s") + slow) as one, \
-            Server(config(bed.url(), timeout="300s") + slow) as reader:
-        for first in range(0, n, per):
-            spans = [make_span(service=f"s{i % 5}", name=f"op{i % 7}", attributes={"method": "GET" if i % 3 else "PUT", "blob": "x" * 400})
-                     for i in range(first, first + per)]
-            for i, x in enumerate(spans):
-                x["start"] = base + (first + i) * 40 * 10**9 // n
-                x["end"] = x["start"] + 10**6 * (i % 50)
-            for s in (alone, one):
-                s.send(spans)
-        shipped(one)
-        times = f"start={base // 10**9 - 10}&end={base // 10**9 + 350}&step=10s"
-        for q in ("{} | count_over_time() by (resource.service.name)", "{} | count_over_time() by (span.method)",
-                  '{ span.method = "PUT" } | quantile_over_time(duration, .9) by (name)'):
-            path = f"/api/metrics/query_range?{times}&q={urllib.parse.quote(q)}"
-            found = [x for node in (reader, one) for x in fleet_answers.differences(alone, node, [path])]
-            assert not found, told(found)
-
-
-def test_a_search_finds_the_newest_in_each_window_of_time():
-    need_clickhouse()
-    hour, now = 3600 * 10**9, time.time_ns()
-    ages = [0, 1, 8, 9, 11, 30, 31, 59, 61, 180, 1500, 1501, 3000, 10000]  # minutes
-    with clickhouse_bed.Bed(2) as bed, Server() as alone, Server(config(bed.url())) as one, Server(config(bed.url())) as reader:
-        spans = []
-        for i, age in enumerate(ages):
-            trace, start = bytes([i + 1]) * 16, now - 10**9 - age * hour // 60
-            spans.append(make_span(trace=trace, service="far", name="root", start=start, end=start + 10**7))
-            # A trace that begins in an older window than its span that matches.
-            spans.append(make_span(trace=trace, service="far", name="late" if i % 3 else "soon", start=start + i % 4 * hour // 12, end=start + i % 4 * hour // 12 + 10**6))
-        # So long ago that its rows are where they were received: it begins before all others.
-        spans.append(make_span(trace=b"o" * 16, service="far", name="root", start=now - 960 * hour, end=now - 960 * hour + 10**7))
-        for s in (alone, one):
-            s.send(spans)
-        shipped(one)
-        paths = []
-        for minutes in (20, 62, 200, 1600, 12000, 60 * 970):
-            for limit in (1, 3, 30):
-                for q in ('{ name = "root" }', '{ name = "late" }', "{}", '{ resource.service.name = "far" } && { name = "soon" }', '{ name = "none" }'):
-                    times = f"start={(now - minutes * hour // 60) // 10**9}&end={now // 10**9 + 5}"
-                    paths.append(f"/api/search?{times}&limit={limit}&q={urllib.parse.quote(q)}")
-        found = [x for node in (reader, one) for x in fleet_answers.differences(alone, node, paths)]
-        assert not found, told(found)
-
-
+@clickhouse_bed.needed
 def test_an_answer_takes_few_round_trips():
-    need_clickhouse()
     story = fleet_answers.Story(500)
     at = story.t // fleet_answers.S
     trace, span = (story.roots[0][k].hex() for k in ("trace_id", "span_id"))
@@ -319,6 +209,8 @@ def test_an_answer_takes_few_round_trips():
             assert json.loads(answer.text)["found"] == 500, "and the span set has 500 spans"
             asked = [p for x in proxies for p, q in zip(x.paths, x.questions) if "RowBinary" in q]
             assert asked and all("&max_execution_time=" in p for p in asked), "a shard knows how long an answer is waited for"
+            if not LONG:
+                return
             # Lists of names: the shards count, and send neither spans nor traces.
             times, shop = f"start={at - 10}&end={at + 2300}", urllib.parse.quote('{ resource.service.name = "shop" }')
             for most, path in ((1, "/jaeger/api/services"), (1, "/jaeger/api/services/shop/operations"), (6, "/jaeger/api/operations?service=shop"),
@@ -331,8 +223,8 @@ def test_an_answer_takes_few_round_trips():
                 assert 0 < n <= most, (path, n, most)
 
 
+@clickhouse_bed.needed
 def test_tenants_are_the_same_on_every_node_whatever_their_numbers():
-    need_clickhouse()
     more = "tenancy: {enabled: true}\n"
     with clickhouse_bed.Bed(1) as bed, Server(config(bed.url()) + more) as a, Server(config(bed.url()) + more) as b:
         trace = os.urandom(16)
@@ -360,8 +252,9 @@ def test_tenants_are_the_same_on_every_node_whatever_their_numbers():
 
 # ---- what goes wrong ----
 
+@clickhouse_bed.long
+@clickhouse_bed.needed
 def test_what_a_shard_that_is_away_may_have_is_not_called_missing():
-    need_clickhouse()
     with clickhouse_bed.Bed(2) as bed, Server(config(bed.url())) as a, Server(config(bed.url())) as b:
         roots = [make_span(service="cart") for _ in range(24)]
         a.send(roots)
@@ -403,10 +296,11 @@ def test_what_a_shard_that_is_away_may_have_is_not_called_missing():
         assert whole.status == 200 and "could not be read" in whole.text, "Tempo's second form has a field for it"
         query = urllib.parse.quote('{ resource.service.name = "cart" }')
         at = roots[0]["start"] // 10**9
-        for path in (f"/api/search?q={query}", f"/api/v1/cohort?q={query}&from={at - 60}&until={at + 60}", "/api/v2/search/tags",
+        every = (f"/api/search?q={query}", f"/api/v1/cohort?q={query}&from={at - 60}&until={at + 60}", "/api/v2/search/tags",
                      f"/pyroscope/render?query=process_cpu:cpu:nanoseconds:cpu:nanoseconds%7Bservice_name%3D%22cart%22%7D&from={at - 60}&until={at + 60}",
                      f"/api/v1/services?from={at - 60}&until={at + 60}", f"/api/metrics/query_range?q={query}%7Crate()&start={at - 60}&end={at + 60}",
-                     "/pyroscope/label-values?label=service_name", "/jaeger/api/services", f"/api/v1/findings?q={query}&from={at - 60}&until={at + 60}"):
+                 "/pyroscope/label-values?label=service_name", "/jaeger/api/services", f"/api/v1/findings?q={query}&from={at - 60}&until={at + 60}")
+        for path in every:
             answer = b.get(path, {"Accept": "application/json"}, timeout=60)
             says = str(answer.getheader("x-spanflame-partial")) + answer.text
             assert answer.status in (200, 503), (path, answer.status, says[:300])
@@ -416,8 +310,9 @@ def test_what_a_shard_that_is_away_may_have_is_not_called_missing():
         assert statuses(no_trace, no_span) == absent
 
 
+@clickhouse_bed.long
+@clickhouse_bed.needed
 def test_nothing_is_lost_while_clickhouse_is_away():
-    need_clickhouse()
     with clickhouse_bed.Bed(2) as bed:
         url = bed.url()
         bed.shards[1].kill()
@@ -440,8 +335,9 @@ def test_nothing_is_lost_while_clickhouse_is_away():
         bed.ask("SELECT 1")
 
 
+@clickhouse_bed.long
+@clickhouse_bed.needed
 def test_nothing_is_lost_by_restarts_before_the_first_batch_was_shipped():
-    need_clickhouse()
     with clickhouse_bed.Bed(1) as bed:
         bed.shards[0].kill()
         with Server(config(bed.url())) as s:
@@ -524,9 +420,10 @@ def is_partial(answer):
     return "did not answer" in str(answer.getheader("x-spanflame-partial")) + answer.text
 
 
+@clickhouse_bed.long
+@clickhouse_bed.needed
 def test_shards_are_queried_at_once():
     """Each shard answers a question only when the other one has been asked, too."""
-    need_clickhouse()
     story = fleet_answers.Story()
     with clickhouse_bed.Bed(2) as bed, Server(config(bed.url(), timeout="60s")) as one:
         story.send(one)
@@ -556,8 +453,9 @@ def test_shards_are_queried_at_once():
             assert len(asked[0] & asked[1]) >= 5, asked
 
 
+@clickhouse_bed.long
+@clickhouse_bed.needed
 def test_a_shard_that_hangs_does_not_hold_up_later_requests():
-    need_clickhouse()
     with clickhouse_bed.Bed(2) as bed, Server(config(bed.url())) as one:
         spans = [make_span(service="web") for _ in range(40)]
         one.send(spans)
@@ -588,8 +486,8 @@ def test_a_shard_that_hangs_does_not_hold_up_later_requests():
             wait_for(whole)
 
 
+@clickhouse_bed.needed
 def test_answers_that_are_lost_after_storing_change_no_total():
-    need_clickhouse()
     with clickhouse_bed.Bed(2) as bed:
         proxies = [Proxy(shard.port, seed) for seed, shard in enumerate(bed.shards)]
         url = "clickhouse://" + ",".join(f"127.0.0.1:{p.server_address[1]}" for p in proxies) + "/spanflame"
@@ -613,8 +511,9 @@ def test_answers_that_are_lost_after_storing_change_no_total():
             assert s.json("/api/v1/store")["retries"] > 0
 
 
+@clickhouse_bed.long
+@clickhouse_bed.needed
 def test_verify_waits_longer_than_a_batch_does():
-    need_clickhouse()
     with clickhouse_bed.Bed(1) as bed:
         proxy = Proxy(bed.shards[0].port, share=0)
         with Server(config(f"clickhouse://127.0.0.1:{proxy.server_address[1]}/spanflame", timeout="1s")) as s:
@@ -625,8 +524,8 @@ def test_verify_waits_longer_than_a_batch_does():
             assert code == 0, text
 
 
+@clickhouse_bed.needed
 def test_an_acknowledgement_can_wait_for_clickhouse():
-    need_clickhouse()
     with clickhouse_bed.Bed(2) as bed, Server(config(bed.url(), ack="remote")) as s:
         for n in range(1, 4):
             s.send([make_span() for _ in range(20)])
@@ -662,8 +561,8 @@ def test_an_acknowledgement_can_wait_for_clickhouse():
         assert answers[-1] in (429, 503), answers
 
 
+@clickhouse_bed.needed
 def test_refused_rows_are_set_aside_and_the_rest_goes_on():
-    need_clickhouse()
     with clickhouse_bed.Bed(1) as bed, Server(config(bed.url())) as s:
         s.send([make_span()])
         shipped(s)
@@ -679,10 +578,9 @@ def test_refused_rows_are_set_aside_and_the_rest_goes_on():
         assert command(s, "verify")[0] == 0
 
 
+@clickhouse_bed.long
+@clickhouse_bed.needed
 def test_a_full_spool_slows_senders_down_and_then_refuses():
-    need_clickhouse()
-    if not LONG:
-        raise tap.Skip("writes 300 MB: FLEET_KILLS above 20 runs it")
     with clickhouse_bed.Bed(1) as bed:
         bed.shards[0].kill()
         more = "retention: {min_free: 1MB}\n"
@@ -730,10 +628,24 @@ def test_bad_configuration_is_refused_before_anything_starts():
                          (", ".join(f"n{i}" for i in range(17)), "more than 16")):
         refused(f"store: {{remote: {{url: 'clickhouse://h:1/x', attributes: [{names}]}}}}", words)
     refused("store: {remote: {url: 'clickhouse://h:1/x', user: x, password_file: /nowhere}}", "password_file")
+    refused("store: {remote: {url: 'clickhouse://h:1/system'}}", "ClickHouse's own database")
+    for key in ("ack: remote", "interval: 1s", "timeout: 1s", "spool_max: 1GB", "password_file: /x", "ca_file: /x"):
+        refused(f"store: {{remote: {{{key}}}}}", f"{key.split(':')[0]} needs store.remote.url")
+    url = "store: {remote: {url: 'https://h:1/x', "
+    refused(url + "user: \"a\\nX-Other: b\"}}", "store.remote.user: a control character")
+    refused(url + "ca_file: /nowhere}}", "store.remote.ca_file: ")
+    refused(url + f"ca_file: {__file__}}}}}", "has no certificate in PEM format")
+    for content, words in ((b"", "the first line is empty"), (b"\nx", "the first line is empty"), (b"a\0b\n", "a control character"),
+                           (b"x" * 5000, "longer than 4096 bytes")):
+        with tempfile.NamedTemporaryFile() as f:
+            f.write(content)
+            f.flush()
+            refused(url + f"user: x, password_file: {f.name}}}}}", "store.remote.password_file: " + ("" if b"x" * 9 in content else words))
+            refused(url + f"user: x, password_file: {f.name}}}}}", words)
 
 
+@clickhouse_bed.needed
 def test_user_password_and_certificates_reach_the_shard_and_no_log():
-    need_clickhouse()
     with clickhouse_bed.Bed(1) as bed:
         key, cert = (os.path.join(bed.folder, name) for name in ("key.pem", "cert.pem"))
         subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert, "-days", "2",
@@ -769,8 +681,8 @@ def test_a_shard_that_hangs_is_given_up_after_the_timeout():
             assert s.metric("spanflame_ship_spool_max_bytes") == 300 << 20
 
 
+@clickhouse_bed.needed
 def test_a_newer_schema_is_not_touched():
-    need_clickhouse()
     with clickhouse_bed.Bed(1) as bed, Server(config(bed.url())) as s:
         s.send([make_span()])
         shipped(s)
@@ -784,4 +696,4 @@ def test_a_newer_schema_is_not_touched():
 
 
 if __name__ == "__main__":
-    tap.run(sys.modules[__name__])
+    clickhouse_bed.run(sys.modules[__name__])

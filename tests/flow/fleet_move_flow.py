@@ -8,7 +8,7 @@ import time
 sys.path.insert(0, os.path.dirname(__file__))
 import clickhouse_bed  # noqa: E402
 import fleet_answers  # noqa: E402
-from fleet_flow import KILLS, LONG, Proxy, command, config, need_clickhouse, shipped, spans_of, told, wait_for  # noqa: E402
+from fleet_flow import KILLS, LONG, Proxy, command, config, shipped, spans_of, wait_for  # noqa: E402
 from fleet_life_flow import gates  # noqa: E402
 from pprof_make import otlp  # noqa: E402
 from server import Server, make_span, tap  # noqa: E402
@@ -81,15 +81,16 @@ class Old:
 
 # ---- answers ----
 
+@clickhouse_bed.needed
 def test_answers_are_the_same_before_during_and_after_the_move():
-    need_clickhouse()
     story = fleet_answers.Story()
     questions = (story.span_questions() + story.operation_questions() + story.tag_questions() + story.querier_questions()
-                 + story.profile_questions())
+                 + story.profile_questions() + story.door_questions())
+    few = questions if LONG else questions[::40]
     half = len(story.bodies) // 2
     # In short tests, requests of both kinds.
     before, after = [*range(0, half), *range(len(story.bodies) - 4, len(story.bodies))], range(half, len(story.bodies) - 4)
-    with clickhouse_bed.Bed(2) as bed, Server() as alone, Server() as one:
+    with clickhouse_bed.Bed(2 if LONG else 1) as bed, Server() as alone, Server() as one:
         def send(s, places):
             for i in places:
                 story.send(s, slice(i, i + 1))
@@ -101,17 +102,16 @@ def test_answers_are_the_same_before_during_and_after_the_move():
         for s in (alone, one):
             send(s, after)
         shipped(one)
-        few = questions if LONG else questions[::4] + story.profile_questions()
         found = fleet_answers.differences(alone, one, few)
-        assert not found, "before: " + told(found)
+        assert not found, "before: " + fleet_answers.told(found)
         assert state(one)["state"] == "none"
         text = move(one, bed.url())
         assert "moved " in text and "spans" in text, text
         found = fleet_answers.differences(alone, one, few)
-        assert not found, "on the node: " + told(found)
+        assert not found, "on the node: " + fleet_answers.told(found)
         with Server(config(bed.url(), timeout="60s")) as reader:
-            found = fleet_answers.differences(alone, reader, questions)
-            assert not found, "on another node: " + told(found)
+            found = fleet_answers.differences(alone, reader, questions if LONG else questions[::20])
+            assert not found, "on another node: " + fleet_answers.told(found)
         code, text = command(one, "verify")
         assert code == 0, text
         assert not os.path.exists(os.path.join(one.data, "moving"))
@@ -124,7 +124,7 @@ def test_answers_are_the_same_before_during_and_after_the_move():
         move(one, bed.url())
         assert bed.count("spanflame.spans") == n and command(one, "verify")[0] == 0
         found = fleet_answers.differences(alone, one, few)
-        assert not found, "after a restart: " + told(found)
+        assert not found, "after a restart: " + fleet_answers.told(found)
         # Verify sees a moved row that is gone.
         root = story.roots[0]
         bed.ask(f"ALTER TABLE spanflame.spans DELETE WHERE span_id = {int.from_bytes(root['span_id'], 'big')} SETTINGS mutations_sync = 1")
@@ -132,8 +132,8 @@ def test_answers_are_the_same_before_during_and_after_the_move():
         assert code == 1 and "1 faults" in text, text
 
 
+@clickhouse_bed.needed
 def test_what_cannot_be_moved_is_said():
-    need_clickhouse()
     with clickhouse_bed.Bed(1) as bed, Server() as alone, Server(config(bed.url())) as one:
         code, text = command(alone, "migrate", "--to", bed.url())
         assert code == 1 and "store.remote.url is not set" in text, text
@@ -149,12 +149,12 @@ def test_what_cannot_be_moved_is_said():
 
 # ---- what goes wrong ----
 
+@clickhouse_bed.needed
 def test_kills_of_node_shards_and_command_move_every_row_once():
-    need_clickhouse()
     seed = int(os.environ.get("FLEET_SEED", time.time_ns() % 10**6))
     print(f"# seed {seed}")
     chance = random.Random(seed)
-    old = Old()
+    old = Old() if LONG else Old(6, 20)
     with clickhouse_bed.Bed(2) as bed, Server(LONG_KEPT) as one:
         old.send(one)
         made, url = gates(bed)
@@ -164,9 +164,9 @@ def test_kills_of_node_shards_and_command_move_every_row_once():
         asked = one.post("/api/v1/store/migrate?to=" + url, b"{}", "application/json")
         assert asked.status == 200, asked.text
         live = []
-        assert state(one)["pieces"] >= 20, state(one)
+        assert state(one)["pieces"] >= (20 if LONG else 12), state(one)
         before = -1
-        for n in range(KILLS):
+        for n in range(KILLS if LONG else 2):
             if n % 3:  # otherwise the move would never get far enough
                 wait_for(lambda b=before: state(one)["moved"] > b or is_done(one))
             time.sleep(chance.random() * 0.5)
@@ -199,8 +199,9 @@ def test_kills_of_node_shards_and_command_move_every_row_once():
                 assert len(spans_of(reader, trace)[1]) == 2
 
 
+@clickhouse_bed.long
+@clickhouse_bed.needed
 def test_answers_that_are_lost_after_storing_change_nothing():
-    need_clickhouse()
     old = Old(6)
     with clickhouse_bed.Bed(2) as bed, Server(LONG_KEPT) as one:
         old.send(one)
@@ -214,8 +215,9 @@ def test_answers_that_are_lost_after_storing_change_nothing():
         old.check(bed)
 
 
+@clickhouse_bed.long
+@clickhouse_bed.needed
 def test_what_is_erased_while_it_is_moved_is_gone():
-    need_clickhouse()
     old = Old(8)
     with clickhouse_bed.Bed(2) as bed, Server(LONG_KEPT) as one:
         old.send(one)
@@ -242,4 +244,4 @@ def test_what_is_erased_while_it_is_moved_is_gone():
 
 
 if __name__ == "__main__":
-    tap.run(sys.modules[__name__])
+    clickhouse_bed.run(sys.modules[__name__])

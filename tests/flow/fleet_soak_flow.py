@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 import clickhouse_bed  # noqa: E402
 import fleet_answers  # noqa: E402
 from fleet_faults_flow import stored  # noqa: E402
-from fleet_flow import command, config, need_clickhouse, shipped, told  # noqa: E402
+from fleet_flow import command, config, shipped  # noqa: E402
 from pprof_make import otlp  # noqa: E402
 from server import Server, make_span, tap  # noqa: E402
 
@@ -66,8 +66,8 @@ def figures(nodes, bed):
             "retries": [node.json("/api/v1/store")["retries"] for node in nodes]}
 
 
+@clickhouse_bed.needed
 def test_two_nodes_and_two_shards_for_a_while():
-    need_clickhouse()
     rng, over = random.Random(3), threading.Event()
     with clickhouse_bed.Bed(2) as bed, Server(config(bed.url(), interval="5s", timeout="20s")) as a, \
             Server(config(bed.url(), interval="5s", timeout="20s")) as b:
@@ -110,7 +110,7 @@ def test_two_nodes_and_two_shards_for_a_while():
         at = int(time.time())
         for from_s in (at - 60, at - 600):
             found = fleet_answers.differences(a, b, questions(from_s, at + 10))
-            assert not found, told(found)
+            assert not found, fleet_answers.told(found)
         for table, sent, most in (("spans", feeds[0].spans | feeds[1].spans, 1), ("undecided", feeds[0].samples | feeds[1].samples, 2)):
             found = stored(bed, table)
             if table == "undecided":  # of hours that are over, some are kept and the rest is gone
@@ -130,4 +130,4 @@ def test_two_nodes_and_two_shards_for_a_while():
 
 
 if __name__ == "__main__":
-    tap.run(sys.modules[__name__])
+    clickhouse_bed.run(sys.modules[__name__])
