@@ -248,10 +248,13 @@ def stacks_of(frames, nodes):
 
 def settle(x):
     """Without what differs from one answer to the next anyway: how much was read for it, in which order sums of fractions were
-    made, and which of several spans represents a point."""
+    made, which of several spans represents a point, and in which order Jaeger's spans come."""
     if isinstance(x, dict):
         if "frames" in x and "nodes" in x:
             x = {**{k: v for k, v in x.items() if k != "nodes"}, "frames": stacks_of(x["frames"], x["nodes"])}
+        if "processes" in x and "spans" in x:  # Jaeger's, which numbers resources in the order of spans
+            x = {**x, "processes": None, "spans": sorted(json.dumps({**s, "processID": x["processes"][s["processID"]]}, sort_keys=True)
+                                                         for s in x["spans"])}
         return {k: settle(v) for k, v in x.items() if not UNTOLD.match(k) and k != "exemplars"}
     if isinstance(x, list):
         return [settle(v) for v in x]

@@ -12,6 +12,7 @@
 #include "os/random.h"
 #include "store/clickhouse/pin_book.h"
 #include "store/clickhouse/remote_source.h"
+#include "store/clickhouse/shard_clock.h"
 #include "store/clickhouse/shared_text.h"
 #include "wire/deflate.h"
 #include "wire/row_binary.h"
@@ -24,6 +25,7 @@ struct pin_rows {
     struct sf_buf names; /* ('tenant', unhex('...')), ... of at most TRACES_AT_ONCE traces */
     struct sf_buf *lists;
     uint32_t n_lists, cap_lists, n_in_last, n;
+    int64_t now_ns;
 };
 
 static void pin_set_add_row(struct pin_rows *p, sf_str tenant, const void *trace, uint64_t span,
@@ -44,7 +46,7 @@ static enum sf_err pin_set_see(void *arg, const struct sf_shared_text *t, struct
     struct sf_buf *list;
     sf_trace_id id;
     char hex[33] = "";
-    if (t->is_gone || t->ends_ns <= sf_clock_wall_ns() || !sf_pin_book_trace(t, &id))
+    if (t->is_gone || t->ends_ns <= p->now_ns || !sf_pin_book_trace(t, &id))
         return SF_OK;
     if (p->n_lists == 0 || p->n_in_last == TRACES_AT_ONCE) {
         if (!sf_list_room(&p->lists, p->n_lists, &p->cap_lists, 4))
@@ -125,8 +127,10 @@ enum sf_err sf_pin_set_spread(struct sf_shard *const *shards, uint32_t n_shards,
 {
     struct pin_rows p = {.round = sf_random_u64() | 1};
     int64_t newest_ms = 0;
-    enum sf_err err = sf_shared_text_list(shards[0], database, SF_STR(SF_PIN_BOOK_KIND), 0,
-                                          pin_set_see, &p, &newest_ms, why);
+    enum sf_err err = sf_shard_clock_bound(shards[0], sf_clock_wall_ns(), &p.now_ns, why);
+    if (!err)
+        err = sf_shared_text_list(shards[0], database, SF_STR(SF_PIN_BOOK_KIND), 0, pin_set_see, &p,
+                                  &newest_ms, why);
     for (uint32_t i = 0; !err && p.n && i < n_shards; i++)
         err = pin_set_read_spans(&p, shards[i], database, why);
     if (!err && p.n)

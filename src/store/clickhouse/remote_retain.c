@@ -13,6 +13,7 @@
 #include "base/time_unit.h"
 #include "store/clickhouse/remote_source.h"
 #include "store/clickhouse/row_removal.h"
+#include "store/clickhouse/shard_clock.h"
 #include "wire/row_binary.h"
 
 enum { ANSWER_LEN = 16 << 20 };
@@ -47,6 +48,7 @@ struct partition {
 
 struct work {
     struct sf_remote_retain *r;
+    int64_t now_ns; /* at most the shard's */
     struct partition *list;
     uint32_t n, cap;
     struct sf_buf sql, answer;
@@ -87,9 +89,9 @@ static int64_t age_of(const struct sf_remote_ages *a, enum age age)
 }
 
 /* Delete days before this one. 0: none. */
-static uint16_t first_day(const struct sf_remote_retain *r, int64_t age_ns)
+static uint16_t first_day(const struct work *w, int64_t age_ns)
 {
-    int64_t day = age_ns > 0 && age_ns < r->now_ns ? (r->now_ns - age_ns) / SF_NS_PER_DAY : 0;
+    int64_t day = age_ns > 0 && age_ns < w->now_ns ? (w->now_ns - age_ns) / SF_NS_PER_DAY : 0;
     return day < UINT16_MAX ? (uint16_t)day : 0;
 }
 
@@ -270,7 +272,7 @@ static enum sf_err drop_old(struct work *w, struct sf_why *why)
 {
     enum sf_err err = SF_OK;
     for (unsigned t = 0; !err && t < N_KEPT; t++) {
-        uint16_t first = first_day(w->r, age_of(&w->r->longest, kept[t].age));
+        uint16_t first = first_day(w, age_of(&w->r->longest, kept[t].age));
         for (uint32_t i = 0; !err && i < w->n; i++) {
             struct partition *p = &w->list[i];
             bool stays = false;
@@ -290,7 +292,7 @@ static enum sf_err drop_old(struct work *w, struct sf_why *why)
 static enum sf_err delete_rows(struct work *w, const struct sf_tenant_ages *t, const struct kept *k,
                                struct sf_why *why)
 {
-    uint16_t first = first_day(w->r, age_of(&t->ages, k->age));
+    uint16_t first = first_day(w, age_of(&t->ages, k->age));
     struct sf_buf where = {0};
     char by[60];
     struct sf_row_removal removal = {
@@ -298,7 +300,7 @@ static enum sf_err delete_rows(struct work *w, const struct sf_tenant_ages *t, c
     uint64_t n = 0;
     bool may = true;
     enum sf_err err;
-    if (first <= first_day(w->r, age_of(&w->r->longest, k->age)))
+    if (first <= first_day(w, age_of(&w->r->longest, k->age)))
         return SF_OK;
     sf_buf_print(&where, "day < toDate(%u) AND tenant = ", first);
     sf_remote_source_quote(&where, t->tenant);
@@ -333,7 +335,9 @@ static enum sf_err delete_rows(struct work *w, const struct sf_tenant_ages *t, c
 enum sf_err sf_remote_retain_work(struct sf_remote_retain *r, struct sf_why *why)
 {
     struct work w = {.r = r, .answer = {.max = ANSWER_LEN}};
-    enum sf_err err = read_partitions(&w, why);
+    enum sf_err err = sf_shard_clock_bound(r->shard, r->now_ns, &w.now_ns, why);
+    if (!err)
+        err = read_partitions(&w, why);
     if (!err)
         err = drop_old(&w, why);
     for (size_t t = 0; !err && t < r->n_tenants; t++) {
