@@ -125,6 +125,45 @@ TEST(column_scan, put_only_traces_together_that_have_a_span_twice)
     store_rig_done(&r);
 }
 
+static uint64_t n_compared(struct store_rig *r)
+{
+    struct sf_doubles *d = &store_rig_local(r)->doubles;
+    uint64_t n;
+    sf_mutex_lock(&d->lock);
+    n = d->n_compared;
+    sf_mutex_unlock(&d->lock);
+    return n;
+}
+
+TEST(column_scan, finds_the_blocks_compared_when_the_store_was_opened)
+{
+    struct store_rig r;
+    struct sf_span_batch all, copies;
+    struct seen seen;
+    store_rig_init(&r);
+    assert_ok(store_rig_open(&r));
+    r.tenant = 1;
+    all = make_spans(&r, 500);
+    copies = every(&r, all, 0, 100);
+    assert_ok(store_put(&r, 0, 1, &all, 0));
+    assert_ok(r.store->ops->flush(r.store, &r.why));
+    assert_ok(store_put(&r, 0, 1, &copies, 0));
+    assert_ok(r.store->ops->flush(r.store, &r.why));
+    store_rig_close(&r);
+    r.config.tuning.has_no_threads = false;
+    r.config.tuning.compact_blocks = 100; /* both blocks stay */
+    r.config.tuning.closed_delay_ns = INT64_MAX / 4;
+    assert_ok(store_rig_open(&r));
+    while (n_compared(&r) == 0) /* the compact thread has not come to it yet */
+        sf_clock_sleep_ms(1);
+    seen = look(&r);
+    assert_int_equal(seen.n_rows, 500);
+    assert_int_equal(seen.sum, 125250);
+    assert_int_equal(seen.n_left_out, 5 * 10 + 5);
+    assert_int_equal(n_compared(&r), 1); /* not by the query */
+    store_rig_done(&r);
+}
+
 static uint32_t count_values(struct store_rig *r, uint32_t enough, bool *out_has_more)
 {
     struct sf_tag_query q = {.scope = SF_SCOPE_SPAN, .name = SF_STR("word"), .enough = enough};

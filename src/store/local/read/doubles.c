@@ -243,6 +243,20 @@ static enum sf_err compare_blocks(struct sf_local *l, const struct sf_snapshot *
     return err;
 }
 
+enum sf_err sf_doubles_prepare(struct sf_local *l, struct sf_why *why)
+{
+    struct sf_query_ctx q = {.cancel = &l->is_stopping};
+    struct sf_snapshot *s = sf_snapshot_take(&l->snapshots);
+    struct sf_arena scratch = {0};
+    enum sf_err err = sf_arena_init(&scratch, FILTER_CAP) ? SF_OK : doubles_no_memory(why);
+
+    if (!err)
+        err = compare_blocks(l, s, SF_DOUBLES_SPANS, 0, 0, &q, scratch, why);
+    sf_arena_done(&scratch);
+    sf_snapshot_unref(s);
+    return err == SF_ERR_CANCELLED ? SF_OK : err;
+}
+
 /* ---- the query's own list ---- */
 
 struct search {

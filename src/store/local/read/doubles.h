@@ -3,10 +3,10 @@
  *
  * A query that evaluates traces granule by granule must know which traces have rows in another run;
  * one that counts spans must know which have the same span in two runs. Blocks never change, so
- * each block is compared once with the blocks around it (up to the maximum length of a trace), by
- * the first query that needs it; from then on only the parts in memory are compared, by their
- * traces. A cached list may name a trace whose other block was deleted; that trace is then
- * assembled needlessly. Thread-safe. */
+ * each block is compared once with the blocks around it (up to the maximum length of a trace): for
+ * spans by the compact thread after the store was opened, otherwise by the first query that needs
+ * it; from then on only the parts in memory are compared, by their traces. A cached list may name a
+ * trace whose other block was deleted; that trace is then assembled needlessly. Thread-safe. */
 #pragma once
 #include "os/thread.h"
 #include "store/local/budget.h"
@@ -47,6 +47,8 @@ void sf_doubles_init(struct sf_doubles *d, struct sf_budget *budget);
 void sf_doubles_done(struct sf_doubles *d); /* a zeroed one is fine */
 void sf_doubles_drop_block(struct sf_doubles *d, uint64_t block);
 
+/* Compares all blocks for SPANS, so that the first query does not have to. */
+enum sf_err sf_doubles_prepare(struct sf_local *l, struct sf_why *why);
 /* Fills `p` with the traces of that kind in runs in [from, to] (0 and 0: all), and possibly some
  * others. */
 enum sf_err sf_doubles_find(struct sf_parted *p, const struct sf_snapshot *s, struct sf_local *l,

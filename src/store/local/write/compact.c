@@ -557,6 +557,7 @@ static void wait_for_memory(const struct sf_local *l)
 void sf_compact_loop(void *local)
 {
     struct sf_local *l = local;
+    bool is_prepared = false;
     while (!atomic_load(&l->is_stopping)) {
         struct sf_why why;
         enum sf_err err;
@@ -572,5 +573,8 @@ void sf_compact_loop(void *local)
             wait_for_memory(l);
         err = sf_compact_all(l, &why);
         sf_pressure_compacted(l, err, &why);
+        if (!is_prepared)
+            (void)sf_doubles_prepare(l, NULL); /* otherwise the first query does it */
+        is_prepared = true;
     }
 }
