@@ -27,6 +27,13 @@ longTest("the services of the shop, with their figures and what stands out", asy
     await row.getByRole("img", { name: /^Time per request: / }).waitFor();
   }
   await page.getByRole("article").first().waitFor();
+  const shown = await page.locator(".kpi").filter({ hasText: "CPU per request" }).locator(".v").innerText();
+  const cores = await Promise.all((await page.locator("td").filter({ hasText: /cores$/ }).all()).map(async (cell) => Number.parseFloat(await cell.textContent())));
+  const rate = Number.parseFloat(await page.locator(".kpi").filter({ hasText: "Entry requests" }).locator(".v").innerText());
+  const want = (1e3 * cores.reduce((n, c) => n + c, 0)) / rate;
+  assert.match(shown, /^[\d.]+\s?ms/);
+  // A service that was profiled for a part of the time has the requests of that part.
+  assert.ok(Number.parseFloat(shown) > 0.85 * want && Number.parseFloat(shown) < 1.6 * want, `${shown}, about ${want} ms`);
   await isAccessible(page);
   await page.getByRole("button", { name: "p95" }).click();
   await page.waitForURL(/sort=p95/);
@@ -35,6 +42,9 @@ longTest("the services of the shop, with their figures and what stands out", asy
 
 test("planted: the deploy that made evaluateRules dearer, by one click", async () => {
   const page = await open(at("/"));
+  const change = page.getByRole("listitem").filter({ hasText: "def456" }).locator(".dchange");
+  await change.filter({ hasText: /^\+[\d.]+ ms\+[\d.]+ to \+[\d.]+ ms$/ }).waitFor(); // with its interval, which excludes 0
+  assert.match(await change.getAttribute("title"), /evaluateRules/);
   await page.getByRole("link", { name: "Before and after" }).first().click();
   await answer(page).filter({ hasText: /evaluateRules/ }).waitFor();
   await page.getByText("Significant, 95 %").first().waitFor();

@@ -1,21 +1,28 @@
 import { useMemo } from "preact/hooks";
 import { metrics } from "../api/metrics";
 import type { MetricAnswer, Service } from "../api/types";
-import { useAsk } from "../api/use_ask";
+import { useAsk, type Asked } from "../api/use_ask";
 import { Sparkline } from "../charts/sparkline";
 import { visible } from "../format/safe_text";
-import { changeWords, duration, percent, rate, roughChange } from "../format/units";
+import { changeWords, countOf, duration, percent, rate, roughChange } from "../format/units";
 import { Fig } from "../parts/figure";
 import type { Range } from "../state/range";
+import { between, pointsOf } from "../views/deploy_figures";
+import { shareChange } from "../views/use_deploy_changes";
+import { useCosts, type Costs } from "../views/use_costs";
+import { BLOCKS, movedOf, partsOf, spreadOf, type Estimate, type Moved } from "./blocks";
+import { cpuChangeOf, cpuPerRequest } from "./cpu_per_request";
 import type { Call } from "./map_layout";
-import { sparkOf, sparkStep } from "./use_red";
+import { before, sparkOf, sparkStep } from "./use_red";
+import { ENOUGH, NOISE } from "./worst";
 
 const ROOT = "nestedSetParent < 0";
-const NOISE = 0.1;
 
 interface Whole {
   rate: number;
   failed: number;
+  count: number;
+  errors: number;
   p50: number;
   p95: number;
 }
@@ -34,50 +41,130 @@ export function wholeOf(entries: readonly (Service | undefined)[]): Whole | unde
   const first = entries[0]?.requests;
   const has = first !== undefined && first.count > 0;
   const count = some.reduce((n, s) => n + s.requests.count, 0);
-  return { rate: some.reduce((n, s) => n + s.requests.ratePerSecond, 0), failed: some.reduce((n, s) => n + s.requests.errors, 0) / count, p50: has ? first.p50Ns : NaN, p95: has ? first.p95Ns : NaN };
+  const errors = some.reduce((n, s) => n + s.requests.errors, 0);
+  return { rate: some.reduce((n, s) => n + s.requests.ratePerSecond, 0), failed: errors / count, count, errors, p50: has ? first.p50Ns : NaN, p95: has ? first.p95Ns : NaN };
 }
 
-function Cell(props: { words: string; text: string; change: string; isWorse: boolean; values: readonly (number | null)[]; marks: readonly number[]; hint: string }) {
+interface Lines {
+  readonly rate: MetricAnswer;
+  readonly failed: MetricAnswer;
+  readonly p: MetricAnswer;
+}
+
+function useLines(range: Range | undefined): Asked<Lines> {
+  return useAsk<Lines>(range ? `kpi lines ${JSON.stringify(range)}` : "", async (s) => {
+    const of = range ?? { fromMs: 0, untilMs: 1 };
+    const [a, b, c] = await Promise.all([`{ ${ROOT} } | rate()`, `{ ${ROOT} && status = error } | rate()`, `{ ${ROOT} } | quantile_over_time(duration, .5, .95)`].map((q) => metrics(q, of, sparkStep(of), s, "0")));
+    return { data: { rate: a?.data ?? {}, failed: b?.data ?? {}, p: c?.data ?? {} }, partial: "" };
+  });
+}
+
+function pointsIn(a: MetricAnswer | undefined, range: Range, at = 0): (number[] | null)[] {
+  const samples = (a?.series ?? [])[at]?.samples ?? [];
+  return partsOf(samples.map((p) => ({ ms: Number(p.timestampMs), value: p.value ?? 0 })), range, sparkStep(range) * 1e3);
+}
+
+/** Requests in each part of the range. */
+export function requestsIn(lines: Lines | undefined, range: Range): (number | null)[] {
+  return pointsIn(lines?.rate, range).map((some) => some && (some.reduce((n, v) => n + v, 0) / some.length) * ((range.untilMs - range.fromMs) / BLOCKS / 1e3));
+}
+
+/** Steps without requests have no quantile. */
+function spreadIn(a: MetricAnswer | undefined, range: Range, at: number, isDuration: boolean): Estimate | undefined {
+  return spreadOf(pointsIn(a, range, at).map((some) => some && some.filter((v) => !isDuration || v > 0)));
+}
+
+interface Told {
+  readonly words: string;
+  readonly hint: string;
+  readonly isSure: boolean;
+}
+
+const NONE: Told = { words: "", hint: "", isSure: false };
+const OF_ALL = "95 % intervals of these figures together, from ten parts of each period";
+
+/** The change in words; what chance may explain is grey. Of quantiles, the interval is of their means over the parts of the time. */
+function toldOf(words: string, was: number, is: number, moved: Moved | undefined, of: (n: number) => string, mark = "", isEnough = true): Told {
+  if (words === "") return NONE;
+  if (!moved) return { words, hint: `was ${mark}${of(was)}; too few parts of the time have data to say whether this is chance`, isSure: false };
+  const { low, high } = moved;
+  const isSure = isEnough && (is > was ? low > 0 : high < 0);
+  const sign = (n: number) => (n < 0 ? `\u2212${of(-n)}` : `+${of(n)}`);
+  return { words, hint: `was ${mark}${of(was)}; change ${between(sign(low), sign(high))}${isSure ? "" : ", may be chance"} (${OF_ALL})`, isSure };
+}
+
+function Cell(props: { words: string; text: string; told: Told; isMoreWorse: boolean; values: readonly (number | null)[]; marks: readonly number[]; hint: string }) {
+  const { told } = props;
+  const isUp = told.words.replace(/^~/, "").startsWith("+");
   return (
-    <div class="kpi" title={props.hint}>
+    <div class="kpi" title={[props.hint, told.hint].filter((t) => t !== "").join(". ")}>
       <span class="l">{props.words}</span>
       <span class="v">
         <Fig text={props.text} />
-        {props.change !== "" && <span class={props.isWorse ? "d up" : "d f3"}>{props.change}</span>}
+        {told.words !== "" && (
+          <span class={told.isSure ? (props.isMoreWorse ? (isUp ? "d up" : "d down") : "d sure") : "d f3"}>
+            {told.words}
+            {!told.isSure && <span class="unseen"> may be chance</span>}
+          </span>
+        )}
       </span>
-      <Sparkline values={props.values} color="var(--ink-2)" width={96} height={28} marks={props.marks} />
+      <Sparkline values={props.values} color="var(--ink-2)" width={80} height={28} marks={props.marks} />
     </div>
   );
 }
 
-/** Requests that enter the system, against the time before. */
-export function KpiStrip(props: { range: Range; marks: readonly number[]; services: readonly Service[]; before: ReadonlyMap<string, Service>; calls: readonly Call[] }) {
+/** CPU time per request, of the services that have CPU profiles. */
+function CpuCell(props: { costs: Costs; past: Costs; requests: readonly (number | null)[]; pastRequests: readonly (number | null)[]; services: readonly Service[]; marks: readonly number[] }) {
+  const { costs, past } = props;
+  if (costs.error) return <Cell words="CPU per request" text="failed" told={NONE} isMoreWorse values={[]} marks={[]} hint={`Profiles could not be loaded: ${visible(costs.error.message)}`} />;
+  const now = cpuPerRequest(costs.of, props.requests);
+  if (!now) return null;
+  const change = past.of ? cpuChangeOf(costs.of, props.requests, past.of, props.pastRequests) : past.error ? `the time before could not be loaded: ${past.error.message}` : "";
+  const told = typeof change === "string" ? { ...NONE, hint: visible(change) } : toldOf(changeWords(change.before, change.after), change.before, change.after, change.moved, duration);
+  const names = new Set(props.services.map((s) => s.service));
+  const has = now.some.filter((name) => names.has(name)).length;
+  const of = has < names.size ? ` in ${String(has)} of ${countOf(names.size, "service")}` : "";
+  const hint = `CPU time of ${has < names.size ? "the services that have CPU profiles" : "all services"}, divided by the entry requests; work that is done for no request counts, too`;
+  return <Cell words={`CPU per request${of}`} text={duration(now.ns)} told={told} isMoreWorse values={now.parts} marks={props.marks} hint={hint} />;
+}
+
+/** Requests that enter the system, against the time before. What changed is coloured when chance does not explain it. */
+export function KpiStrip(props: { range: Range; marks: readonly number[]; services: readonly Service[]; before: ReadonlyMap<string, Service>; calls: readonly Call[]; costs: Costs }) {
   const { range } = props;
-  const step = sparkStep(range);
+  const earlier = useMemo(() => before(range), [range]);
   const entries = useMemo(() => entriesOf(props.services, props.calls), [props.services, props.calls]);
   const now = wholeOf(entries);
   const past = wholeOf(entries.map((s) => props.before.get(s.service)));
-  const lines = useAsk<{ rate: MetricAnswer; failed: MetricAnswer; p: MetricAnswer }>(`kpi lines ${JSON.stringify([range, step])}`, async (s) => {
-    const [a, b, c] = await Promise.all([`{ ${ROOT} } | rate()`, `{ ${ROOT} && status = error } | rate()`, `{ ${ROOT} } | quantile_over_time(duration, .5, .95)`].map((q) => metrics(q, range, step, s, "0")));
-    return { data: { rate: a?.data ?? {}, failed: b?.data ?? {}, p: c?.data ?? {} }, partial: "" };
-  });
+  const lines = useLines(range);
+  // What is compared with comes after what is shown.
+  const old = useLines(lines.data && past ? earlier : undefined);
+  const pastCosts = useCosts(props.costs.of && past ? earlier : undefined, false);
   const spark = useMemo(() => {
     const of = (a: MetricAnswer | undefined, i = 0) => sparkOf((a?.series ?? [])[i] ?? {}).values;
     return { rate: of(lines.data?.rate), failed: of(lines.data?.failed), p50: of(lines.data?.p, 0), p95: of(lines.data?.p, 1) };
   }, [lines.data]);
+  const moves = useMemo(() => {
+    if (!lines.data || !old.data) return undefined;
+    const of = (key: keyof Lines, at: number, isDuration: boolean) => movedOf(spreadIn(old.data?.[key], earlier, at, isDuration), spreadIn(lines.data?.[key], range, at, isDuration));
+    return { rate: of("rate", 0, false), p50: of("p", 0, true), p95: of("p", 1, true) };
+  }, [lines.data, old.data, earlier, range]);
+  const requests = useMemo(() => requestsIn(lines.data, range), [lines.data, range]);
+  const pastRequests = useMemo(() => requestsIn(old.data, earlier), [old.data, earlier]);
   if (!now) return null;
   const of = entries.length > 1 ? ` of ${visible(entries[0]?.service ?? "")}` : "";
-  const worse = (a: number | undefined, b: number) => a !== undefined && a > 0 && b / a - 1 > NOISE;
-  const hint = `Compared with the preceding period of the same length; coloured if it grew by more than 10 %${lines.error ? `. The lines failed: ${visible(lines.error.message)}` : ""}`;
+  const hint = lines.error ? `The lines failed: ${visible(lines.error.message)}` : "Compared with the preceding period of the same length";
   const common = { marks: props.marks, hint };
-  const moved = (a: number | undefined, b: number) => (a === undefined ? "" : changeWords(a, b));
-  const roughly = (a: number | undefined, b: number) => (a === undefined ? "" : roughChange(a, b));
+  const enough = (a: number, b: number) => a > 0 && Math.abs(b / a - 1) > NOISE && Math.min(past?.count ?? 0, now.count) >= ENOUGH;
+  const seconds = (moved: Moved | undefined) => moved && { delta: moved.delta * 1e9, low: moved.low * 1e9, high: moved.high * 1e9 };
+  const quantile = (key: "p50" | "p95") => (past ? toldOf(roughChange(past[key], now[key]), past[key], now[key], seconds(moves?.[key]), duration, "~", enough(past[key], now[key])) : NONE);
+  const failed = past ? toldOf(changeWords(past.failed, now.failed), past.failed, now.failed, shareChange({ all: past.count, failed: past.errors }, { all: now.count, failed: now.errors }), pointsOf) : NONE;
   return (
     <section class="card kpis" aria-label="Entry requests">
-      <Cell words="Entry requests" text={rate(now.rate)} change={moved(past?.rate, now.rate)} isWorse={false} values={spark.rate} {...common} />
-      <Cell words="Failed" text={percent(now.failed)} change={moved(past?.failed, now.failed)} isWorse={worse(past?.failed, now.failed)} values={spark.failed} {...common} />
-      <Cell words={`p50${of}`} text={`~${duration(now.p50)}`} change={roughly(past?.p50, now.p50)} isWorse={worse(past?.p50, now.p50)} values={spark.p50} {...common} />
-      <Cell words={`p95${of}`} text={`~${duration(now.p95)}`} change={roughly(past?.p95, now.p95)} isWorse={worse(past?.p95, now.p95)} values={spark.p95} {...common} />
+      <Cell words="Entry requests" text={rate(now.rate)} told={past ? toldOf(changeWords(past.rate, now.rate), past.rate, now.rate, moves?.rate, rate) : NONE} isMoreWorse={false} values={spark.rate} {...common} />
+      <Cell words="Failed" text={percent(now.failed)} told={failed} isMoreWorse values={spark.failed} {...common} />
+      <Cell words={`p50${of}`} text={`~${duration(now.p50)}`} told={quantile("p50")} isMoreWorse values={spark.p50} {...common} />
+      <Cell words={`p95${of}`} text={`~${duration(now.p95)}`} told={quantile("p95")} isMoreWorse values={spark.p95} {...common} />
+      <CpuCell costs={props.costs} past={pastCosts} requests={requests} pastRequests={pastRequests} services={props.services} marks={props.marks} />
     </section>
   );
 }

@@ -10,7 +10,6 @@ import { duration, ESTIMATE, percent, rate } from "../format/units";
 import type { Range } from "../state/range";
 import { goTo, params, within } from "../state/url";
 import { layoutOf, type Call, type Place } from "./map_layout";
-import { isNews } from "./worst";
 
 export type MapBy = "time" | "rate" | "errors";
 const W = 118;
@@ -52,7 +51,7 @@ export function callWords(call: Call, by: MapBy, of: ReadonlyMap<string, Service
   return share === undefined ? "" : `${ESTIMATE}${percent(share)}`;
 }
 
-export function ServiceMap(props: { calls: readonly Call[]; services: readonly Service[]; before: ReadonlyMap<string, Service>; by: MapBy; range: Range; down: boolean; names?: readonly string[] }) {
+export function ServiceMap(props: { calls: readonly Call[]; services: readonly Service[]; slower: ReadonlySet<string>; by: MapBy; range: Range; down: boolean; names?: readonly string[] }) {
   const { calls, by, down } = props;
   const [hover, setHover] = useState("");
   const of = useMemo(() => new Map(props.services.map((s) => [s.service, s])), [props.services]);
@@ -81,7 +80,7 @@ export function ServiceMap(props: { calls: readonly Call[]; services: readonly S
         const a = places.get(c.parent);
         const b = places.get(c.child);
         if (!a || !b || c.parent === c.child) return null;
-        const slower = isNews(props.before.get(c.child)?.requests, of.get(c.child)?.requests ?? ({} as Service["requests"])) && (of.get(c.child)?.requests.p95Ns ?? 0) > (props.before.get(c.child)?.requests.p95Ns ?? 0);
+        const slower = props.slower.has(c.child);
         const failed = by === "errors" && (of.get(c.child)?.requests.errorShare ?? 0) > 0;
         const [x0, y0, x1, y1] = down ? [a.x + W / 2, a.y + H, b.x + W / 2, b.y] : [a.x + W, a.y + H / 2, b.x, b.y + H / 2];
         const path = down ? `M${String(x0)} ${String(y0)}C${String(x0)} ${String((y0 + y1) / 2)} ${String(x1)} ${String((y0 + y1) / 2)} ${String(x1)} ${String(y1 - 5)}` : `M${String(x0)} ${String(y0)}C${String((x0 + x1) / 2)} ${String(y0)} ${String((x0 + x1) / 2)} ${String(y1)} ${String(x1 - 5)} ${String(y1)}`;

@@ -16,10 +16,10 @@ import { evidenceOf, shortFact } from "./answer_cards";
 import { ranked, type AllFindings } from "./use_findings";
 import type { RedData } from "./use_red";
 import { MOST_TIMES, useTimes } from "./use_times";
-import { isNews, worstFirst } from "./worst";
+import { ENOUGH, worstFirst } from "./worst";
 import { BreakdownBar, PartLegend } from "../why/parts";
 import type { Asked } from "../api/use_ask";
-import { useCosts } from "../views/use_costs";
+import type { Costs } from "../views/use_costs";
 import type { Range } from "../state/range";
 import { bytes, short } from "../format/units";
 
@@ -28,13 +28,13 @@ const ROW = 41;
 const VIRTUAL = 200;
 type Order = "worst" | "name" | "rate" | "p95" | "errors";
 
-function sorted(services: readonly Service[], order: Order, before: ReadonlyMap<string, Service>): Service[] {
+function sorted(services: readonly Service[], order: Order, red: RedData): Service[] {
   const by = (f: (s: Service) => number) => [...services].sort((a, b) => f(b) - f(a) || (a.service < b.service ? -1 : 1));
   if (order === "name") return [...services].sort((a, b) => (a.service < b.service ? -1 : 1));
   if (order === "rate") return by((s) => s.requests.ratePerSecond);
   if (order === "p95") return by((s) => s.requests.p95Ns);
   if (order === "errors") return by((s) => s.requests.errorShare);
-  return worstFirst(services, before);
+  return worstFirst(services, red.before, red.changed);
 }
 
 function Says(props: { service: string; findings: Asked<AllFindings>; first: ReturnType<typeof ranked>[number] | undefined }) {
@@ -82,13 +82,13 @@ function TimeCell(props: { time: Explain | ApiError | undefined; meanNs: number;
 }
 
 /** Services as rows: requests that enter them, what changed, what stands out. Five hundred of them scroll like five. */
-export function ServicesTable(props: { range: Range; services: readonly Service[]; red: RedData; findings: Asked<AllFindings>; marks: ReadonlyMap<string, readonly number[]> }) {
+export function ServicesTable(props: { range: Range; services: readonly Service[]; red: RedData; findings: Asked<AllFindings>; marks: ReadonlyMap<string, readonly number[]>; costs: Costs }) {
   const url = useUrl();
   const text = url["filter"] ?? "";
   const order = (["worst", "name", "rate", "p95", "errors"] as const).find((o) => o === url["sort"]) ?? "worst";
-  const costs = useCosts(props.range);
+  const { costs } = props;
   const fit = useMemo(() => props.services.filter((s) => s.service.toLowerCase().includes(text.toLowerCase())), [props.services, text]);
-  const rows = useMemo(() => sorted(fit, order, props.red.before), [fit, order, props.red.before]);
+  const rows = useMemo(() => sorted(fit, order, props.red), [fit, order, props.red.before, props.red.changed]);
   const times = useTimes(rows.filter((s) => s.requests.count > 0).slice(0, MOST_TIMES).map((s) => s.service), props.range);
   const parts = useMemo(() => new Set([...times.values()].flatMap((e) => (e instanceof ApiError ? [] : e.parts.map((p) => (p.part === "on_cpu" ? "cpu" : p.part))))), [times]);
   const told = useMemo(() => {
@@ -123,7 +123,7 @@ export function ServicesTable(props: { range: Range; services: readonly Service[
         </span>
         <input type="search" class="filter" placeholder="Filter services" aria-label="Filter services" value={text} onInput={(e) => change({ filter: e.currentTarget.value }, true)} />
         <span class="spring" />
-        <span class="f3 sm m-hide" title="Change of p95 compared with the preceding period of the same length; grey within 10 % or with fewer than 30 requests">
+        <span class="f3 sm m-hide" title={`Change of p95 compared with the preceding period of the same length; grey where it may be chance, is within 10 % or has fewer than ${String(ENOUGH)} requests`}>
           {props.red.beforeError === "" ? "against the time before" : <span class="bad">the time before failed: {visible(props.red.beforeError)}</span>}
         </span>
         <Segment label="Order" value={order === "name" ? "name" : "worst"} of={[["worst", "Worst first"], ["name", "A–Z"]]} onChange={(o) => change({ sort: o === "worst" ? "" : o })} />
@@ -149,7 +149,8 @@ export function ServicesTable(props: { range: Range; services: readonly Service[
             {rows.slice(begin, end).map((s) => {
               const r = s.requests;
               const was = props.red.before.get(s.service)?.requests;
-              const news = isNews(was, r);
+              const news = props.red.changed.has(s.service);
+              const moved = props.red.moved.get(s.service);
               const cost = costs.of?.get(s.service);
               return (
                 <tr key={s.service} class="clickable" onClick={(e) => !(e.target instanceof Element && e.target.closest("a,button")) && goTo(within(params(), { view: "service", service: s.service }))}>
@@ -167,7 +168,7 @@ export function ServicesTable(props: { range: Range; services: readonly Service[
                     <Sparkline values={props.red.sparks.get(s.service)?.values ?? []} color={serviceColor(s.service)} width={64} height={22} marks={props.marks.get(s.service) ?? []} />
                   </td>
                   <td class="number">{r.count > 0 ? <Fig text={`~${duration(r.p95Ns)}`} /> : <span class="faint" title="No requests enter this service: it has child spans only">–</span>}</td>
-                  <td class={`number ${news ? (r.p95Ns > (was?.p95Ns ?? 0) ? "up" : "down") : "f3"}`} title={was ? `p95 was ~${duration(was.p95Ns)} in the preceding period, ${countOf(was.count, "request")}` : "no requests in the time before"}>
+                  <td class={`number ${news ? (r.p95Ns > (was?.p95Ns ?? 0) ? "up" : "down") : "f3"}`} title={was && was.count > 0 ? `p95 was ~${duration(was.p95Ns)} in the preceding period, ${countOf(was.count, "request")}; ${Math.min(was.count, r.count) < ENOUGH || !moved ? "too few to say whether this is chance" : `chance moves its mean by up to ~${duration((moved.high - moved.low) / 2)}${news ? "" : ": may be chance"}`}` : "no requests in the time before"}>
                     {r.count === 0 ? "" : was && was.count > 0 ? roughChange(was.p95Ns, r.p95Ns) : <span class="sm">new</span>}
                   </td>
                   <td class="time-cell c-hide">

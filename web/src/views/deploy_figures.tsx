@@ -66,7 +66,7 @@ export function CpuChange(props: { deploy: Deploy; change: DeployChange | undefi
 
 export function ErrorsChange(props: { deploy: Deploy; change: DeployChange | undefined }) {
   const { deploy: d, change: c } = props;
-  if (c === undefined || c.counts instanceof ApiError) return <span class="f3 sm">{c === undefined ? noneOf(d, c, () => "") : "could not be counted"}</span>;
+  if (c?.counts === undefined || c.counts instanceof ApiError) return <span class="f3 sm">{c?.counts === undefined ? noneOf(d, undefined, () => "") : "could not be counted"}</span>;
   const { left, right } = c.counts;
   const e = errorsChange(c);
   const share = (x: typeof left) => `${percent(x.failed / x.all)} of ${count(x.all)}`;

@@ -51,7 +51,7 @@ export function MapView(props: { range: Range }) {
         <AskedFrame asked={calls} empty={() => (shown.length === 0 ? <p>No service calls another in this time.</p> : undefined)}>
           {() => (
             <div class="map-box wide" tabIndex={0} role="region" aria-label="Service map">
-              <ServiceMap calls={shown} services={services} before={red.before} by={by} range={props.range} down={false} />
+              <ServiceMap calls={shown} services={services} slower={red.slower} by={by} range={props.range} down={false} />
             </div>
           )}
         </AskedFrame>

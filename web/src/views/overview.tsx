@@ -23,11 +23,12 @@ import { change } from "../state/url";
 import { useUrl } from "../state/use_url";
 import { NothingHere } from "./nothing_here";
 import { reasonOf } from "./dismissed";
+import { useCosts } from "./use_costs";
 
 const ANSWERS = 3;
 const MAP_MOST = 14;
 
-function MapCard(props: { range: Range; services: Services["services"]; before: Parameters<typeof ServiceMap>[0]["before"]; calls: ReturnType<typeof useCalls> }) {
+function MapCard(props: { range: Range; services: Services["services"]; slower: ReadonlySet<string>; calls: ReturnType<typeof useCalls> }) {
   const url = useUrl();
   const { calls } = props;
   const by = MAP_WORDS.find(([k]) => k === url["map"])?.[0] ?? "time";
@@ -60,7 +61,7 @@ function MapCard(props: { range: Range; services: Services["services"]; before: 
       ) : (
         shown.length > 0 && (
           <div class="map-box" tabIndex={0} role="region" aria-label="Service map">
-            <ServiceMap calls={shown} services={props.services} before={props.before} by={by} range={props.range} down={true} />
+            <ServiceMap calls={shown} services={props.services} slower={props.slower} by={by} range={props.range} down={true} />
           </div>
         )
       )}
@@ -73,6 +74,7 @@ function Whole(props: { data: Services; range: Range; red: ReturnType<typeof use
   const { services } = props.data;
   const findings = useFindings(range);
   const calls = useCalls(range);
+  const costs = useCosts(range);
   const isKnown = calls.data !== undefined || calls.error !== undefined;
   const entries = useMemo(() => (isKnown ? entriesOf(services, calls.data ?? []) : []), [services, calls.data, isKnown]);
   const { asked: versions, deploys } = useDeploys(range);
@@ -99,7 +101,7 @@ function Whole(props: { data: Services; range: Range; red: ReturnType<typeof use
   }, [told]);
   return (
     <>
-      <KpiStrip range={range} services={services} before={red.before} calls={calls.data ?? []} marks={[...marks.values()].flat()} />
+      <KpiStrip range={range} services={services} before={red.before} calls={calls.data ?? []} marks={[...marks.values()].flat()} costs={costs} />
       {first.length > 0 && (
         <div class="answers" aria-label="Top findings" role="group">
           {first.map((f) => (
@@ -124,8 +126,8 @@ function Whole(props: { data: Services; range: Range; red: ReturnType<typeof use
         </p>
       )}
       <div class="over">
-        <ServicesTable range={range} services={services} red={red} findings={findings} marks={marks} />
-        <MapCard range={range} services={services} before={red.before} calls={calls} />
+        <ServicesTable range={range} services={services} red={red} findings={findings} marks={marks} costs={costs} />
+        <MapCard range={range} services={services} slower={red.slower} calls={calls} />
       </div>
       <div class="over">
         <SlowRequests range={range} p99Ns={entries[0]?.requests.p99Ns ?? 0} />

@@ -21,8 +21,8 @@ export interface Counts {
 
 export interface DeployChange {
   readonly explain: Explain | ApiError;
-  /** Requests before and after, or why they could not be counted */
-  readonly counts: { readonly left: Counts; readonly right: Counts } | ApiError;
+  /** Requests before and after, or why they could not be counted; undefined: not asked */
+  readonly counts: { readonly left: Counts; readonly right: Counts } | ApiError | undefined;
 }
 
 export type DeployChanges = ReadonlyMap<string, DeployChange>;
@@ -81,7 +81,7 @@ export function cpuChange(c: DeployChange | undefined): Change | undefined {
 }
 
 export function errorsChange(c: DeployChange | undefined): Change | undefined {
-  return c === undefined || c.counts instanceof ApiError ? undefined : shareChange(c.counts.left, c.counts.right);
+  return c === undefined || c.counts === undefined || c.counts instanceof ApiError ? undefined : shareChange(c.counts.left, c.counts.right);
 }
 
 export function keyOf(d: Deploy): string {
@@ -95,7 +95,7 @@ export function isExplained(d: Deploy): boolean {
 
 const failed = (e: unknown) => (e instanceof ApiError ? e : new ApiError(0, String(e), 0));
 
-async function changeOf(d: Deploy, range: Range, signal: AbortSignal): Promise<DeployChange> {
+async function changeOf(d: Deploy, range: Range, hasCounts: boolean, signal: AbortSignal): Promise<DeployChange> {
   const stepS = Math.max(1, Math.ceil((range.untilMs - range.fromMs) / 60e3));
   const of = (version: string) => `${d.key} = ${JSON.stringify(version)}`;
   const q = `{ resource.service.name = ${JSON.stringify(d.service)} && ${DEPLOY_ENTRY} && (${of(d.against)} || ${of(d.version)}) } | count_over_time() by (${d.key}, status)`;
@@ -103,15 +103,17 @@ async function changeOf(d: Deploy, range: Range, signal: AbortSignal): Promise<D
     get<Explain>("/api/v1/explain", { service: d.service, version: d.version, against: d.against, ...asked(range) }, signal)
       .then((a) => a.data)
       .catch(failed),
-    metrics(q, range, stepS, signal, "0")
-      .then((a) => ({ left: countsOf(a.data, d.key, d.against), right: countsOf(a.data, d.key, d.version) }))
-      .catch(failed),
+    hasCounts
+      ? metrics(q, range, stepS, signal, "0")
+          .then((a) => ({ left: countsOf(a.data, d.key, d.against), right: countsOf(a.data, d.key, d.version) }))
+          .catch(failed)
+      : undefined,
   ]);
   return { explain, counts };
 }
 
-/** Of the first `most` deploys of the list whose two versions are known. */
-export function useDeployChanges(deploys: readonly Deploy[], range: Range, most: number): DeployChanges {
+/** Of the first `most` deploys of the list whose two versions are known; without counts, half as many queries. */
+export function useDeployChanges(deploys: readonly Deploy[], range: Range, most: number, hasCounts = true): DeployChanges {
   const [known, setKnown] = useState<{ of: string; changes: DeployChanges }>({ of: "", changes: new Map() });
   const of = JSON.stringify(range);
   const todo = deploys.filter((d, at) => at < most && isExplained(d));
@@ -121,7 +123,7 @@ export function useDeployChanges(deploys: readonly Deploy[], range: Range, most:
     const ask = async () => {
       for (const d of todo) {
         if (known.of === of && known.changes.has(keyOf(d))) continue;
-        const change = await changeOf(d, range, stop.signal);
+        const change = await changeOf(d, range, hasCounts, stop.signal);
         if (stop.signal.aborted) return;
         setKnown((now) => ({ of, changes: new Map(now.of === of ? now.changes : []).set(keyOf(d), change) }));
       }
