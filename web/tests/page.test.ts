@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { logTicks, roundTicks, timeTicks } from "../src/charts/axis";
 import { bestDots, heatLevel, heatOf } from "../src/charts/heat";
-import { composed, withoutStart } from "../src/flame/compose";
+import { composed, partsBelow, withoutStart } from "../src/flame/compose";
 import { diffLevel, rgbOf } from "../src/flame/colors";
 import { changeWords, percent, roughChange } from "../src/format/units";
 import { wholeOf } from "../src/overview/kpi_strip";
@@ -200,6 +200,9 @@ test("all time of a span is what ran, hatched waits, and what is unknown", () =>
   assert.equal(t.frames[t.frame[t.parent[node] ?? 0] ?? 0]?.function, "work");
   assert.deepEqual(inOrder([part("unknown", 90), part("lock", 1), part("child", 50), part("cpu", 2)]).map((p) => p.part), ["cpu", "lock", "child", "unknown"]);
   assert.equal(interval(6e6, 14e6), "6–14 ms");
+  assert.deepEqual(partsBelow(t, 0)?.map((p) => [p.part, p.ns]).sort(), [["on_cpu", 20], ["run_queue", 70], ["unknown", 10]]);
+  assert.deepEqual(partsBelow(t, node)?.map((p) => p.part), ["run_queue"]);
+  assert.equal(partsBelow(composed([{ part: part("on_cpu", 20), profile: cpu }], false), 0), undefined);
   const deep = composed([{ part: part("on_cpu", 3), profile: profile({ "a;b;c;d;e;x": 1, "a;b;c;d;e;y": 2 }) }], false);
   assert.equal(withoutStart(deep).rows, 3);
   assert.equal(withoutStart(deep).tree.total[0], 3);

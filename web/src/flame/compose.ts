@@ -43,6 +43,24 @@ export function composed(parts: readonly PartStacks[], isEstimate: boolean): Tre
   return { ...b.finish(measureOf({ unit: "nanoseconds", total: 0, isEstimate }), false), sources };
 }
 
+/** What the time below a bar of such a graph was: what ran, waits by kind, child spans, unknown. Undefined: no bar of the graph waits. */
+export function partsBelow(t: Tree, node: number): { part: string; words: string; ns: number }[] | undefined {
+  if (t.measure.unit !== "nanoseconds" || t.otherTotal || !t.frames.some((f) => f.kind?.startsWith("wait ") === true)) return undefined;
+  const out = new Map<string, { part: string; words: string; ns: number }>();
+  const todo = [node];
+  for (let n = todo.pop(); n !== undefined; n = todo.pop()) {
+    const ns = t.self[n] ?? 0;
+    const frame = t.frames[t.frame[n] ?? -1];
+    const kind = frame?.kind ?? "";
+    const isWait = kind.startsWith("wait ");
+    const part = isWait ? kind.slice(5) : kind !== "span" ? "on_cpu" : frame?.function === "unknown" ? "unknown" : "child";
+    const words = isWait || kind === "span" ? (frame?.function ?? "") : "running";
+    if (ns > 0) out.set(part, { part, words, ns: ns + (out.get(part)?.ns ?? 0) });
+    for (let c = t.first[n] ?? -1; c >= 0; c = t.next[c] ?? -1) todo.push(c);
+  }
+  return [...out.values()];
+}
+
 const ALL_OF = 0.97;
 
 /** Frames from the root to the first fork are what starts a thread, and say nothing about the request: without them, but

@@ -1,5 +1,8 @@
+import { useMemo } from "preact/hooks";
 import { visible } from "../format/safe_text";
 import { amount, ESTIMATE, percent, share, signed } from "../format/units";
+import { BreakdownBar, inOrder, partClass } from "../why/parts";
+import { partsBelow } from "./compose";
 import { nameOf, type Tree } from "./tree";
 
 export function placeText(f: { file?: string; line?: number; module?: string } | undefined): string {
@@ -32,6 +35,7 @@ export function Tooltip(props: { tree: Tree; node: number; zoom: number; whole: 
   const { tree: t, node } = props;
   const frame = t.frames[t.frame[node] ?? -1];
   const place = placeText(frame);
+  const parts = useMemo(() => inOrder(partsBelow(t, node) ?? []), [t, node]);
   const right = props.x > innerWidth - 380;
   const low = props.y > innerHeight - 180;
   return (
@@ -51,7 +55,8 @@ export function Tooltip(props: { tree: Tree; node: number; zoom: number; whole: 
       {frame?.debugPackage !== undefined && (
         <bdi class="tooltip-place">Names are in its debug package (Debian: likely {visible(frame.debugPackage)}); upload it with spanflame symbols upload</bdi>
       )}
-      {!t.otherTotal && (
+      {parts.length > 0 && <BreakdownBar parts={parts} whole={t.total[node] ?? 0} />}
+      {!t.otherTotal && parts.length === 0 && (
         <span class="tip-bar" aria-hidden="true">
           <i style={{ width: `${String(Math.min(100, ((t.total[node] ?? 0) / (props.whole || 1)) * 100))}%` }} />
         </span>
@@ -59,6 +64,23 @@ export function Tooltip(props: { tree: Tree; node: number; zoom: number; whole: 
       <dl>
         {t.otherTotal ? (
           <Difference tree={t} node={node} />
+        ) : parts.length > 0 ? (
+          <>
+            <dt>of {props.wholeWords === "all" ? "everything" : props.wholeWords}</dt>
+            <dd>
+              <b>{amount(t.total[node] ?? 0, t.measure)}</b> {share((t.total[node] ?? 0) / (props.whole || 1), t.measure)}
+            </dd>
+            {parts.map((p) => (
+              <>
+                <dt key={p.part}>
+                  <i class={`key ${partClass(p.part)}`} aria-hidden="true" /> {visible(p.words)}
+                </dt>
+                <dd>
+                  {amount(p.ns, t.measure)} {share(p.ns / (props.whole || 1), t.measure)}
+                </dd>
+              </>
+            ))}
+          </>
         ) : (
           <>
             <dt>total</dt>

@@ -129,10 +129,10 @@ function CpuCell(props: { costs: Costs; past: Costs; requests: readonly (number 
 }
 
 /** Requests that enter the system, against the time before. What changed is coloured when chance does not explain it. */
-export function KpiStrip(props: { range: Range; marks: readonly number[]; services: readonly Service[]; before: ReadonlyMap<string, Service>; calls: readonly Call[]; costs: Costs }) {
-  const { range } = props;
+export function KpiStrip(props: { range: Range; marks: readonly number[]; services: readonly Service[]; before: ReadonlyMap<string, Service>; calls: Asked<readonly Call[]>; costs: Costs }) {
+  const { range, calls } = props;
   const earlier = useMemo(() => before(range), [range]);
-  const entries = useMemo(() => entriesOf(props.services, props.calls), [props.services, props.calls]);
+  const entries = useMemo(() => entriesOf(props.services, calls.data ?? []), [props.services, calls.data]);
   const now = wholeOf(entries);
   const past = wholeOf(entries.map((s) => props.before.get(s.service)));
   const lines = useLines(range);
@@ -151,8 +151,18 @@ export function KpiStrip(props: { range: Range; marks: readonly number[]; servic
   const requests = useMemo(() => requestsIn(lines.data, range), [lines.data, range]);
   const pastRequests = useMemo(() => requestsIn(old.data, earlier), [old.data, earlier]);
   if (!now) return null;
+  // Which services requests enter is known by the calls between them: until then these would be figures of something else.
+  if (!calls.data && !calls.error)
+    return (
+      <section class="card kpis" aria-label="Entry requests" aria-busy="true">
+        <div class="kpi">
+          <span class="l">Entry requests</span>
+          <span class="v">…</span>
+        </div>
+      </section>
+    );
   const of = entries.length > 1 ? ` of ${visible(entries[0]?.service ?? "")}` : "";
-  const hint = lines.error ? `The lines failed: ${visible(lines.error.message)}` : "Compared with the preceding period of the same length";
+  const hint = calls.error ? `The calls between services failed, so that requests are counted in each service: ${visible(calls.error.message)}` : lines.error ? `The lines failed: ${visible(lines.error.message)}` : "Compared with the preceding period of the same length";
   const common = { marks: props.marks, hint };
   const enough = (a: number, b: number) => a > 0 && Math.abs(b / a - 1) > NOISE && Math.min(past?.count ?? 0, now.count) >= ENOUGH;
   const seconds = (moved: Moved | undefined) => moved && { delta: moved.delta * 1e9, low: moved.low * 1e9, high: moved.high * 1e9 };
@@ -160,11 +170,11 @@ export function KpiStrip(props: { range: Range; marks: readonly number[]; servic
   const failed = past ? toldOf(changeWords(past.failed, now.failed), past.failed, now.failed, shareChange({ all: past.count, failed: past.errors }, { all: now.count, failed: now.errors }), pointsOf) : NONE;
   return (
     <section class="card kpis" aria-label="Entry requests">
-      <Cell words="Entry requests" text={rate(now.rate)} told={past ? toldOf(changeWords(past.rate, now.rate), past.rate, now.rate, moves?.rate, rate) : NONE} isMoreWorse={false} values={spark.rate} {...common} />
+      <Cell words={calls.error ? "Requests of all services" : "Entry requests"} text={rate(now.rate)} told={past ? toldOf(changeWords(past.rate, now.rate), past.rate, now.rate, moves?.rate, rate) : NONE} isMoreWorse={false} values={spark.rate} {...common} />
       <Cell words="Failed" text={percent(now.failed)} told={failed} isMoreWorse values={spark.failed} {...common} />
       <Cell words={`p50${of}`} text={`~${duration(now.p50)}`} told={quantile("p50")} isMoreWorse values={spark.p50} {...common} />
       <Cell words={`p95${of}`} text={`~${duration(now.p95)}`} told={quantile("p95")} isMoreWorse values={spark.p95} {...common} />
-      <CpuCell costs={props.costs} past={pastCosts} requests={requests} pastRequests={pastRequests} services={props.services} marks={props.marks} />
+      {!calls.error && <CpuCell costs={props.costs} past={pastCosts} requests={requests} pastRequests={pastRequests} services={props.services} marks={props.marks} />}
     </section>
   );
 }

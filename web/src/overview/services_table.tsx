@@ -48,7 +48,7 @@ function Says(props: { service: string; findings: Asked<AllFindings>; first: Ret
   if (findings.error)
     return (
       <span class="bad sm" title={visible(findings.error.message)}>
-        failed: {visible(findings.error.message)}
+        failed
       </span>
     );
   if (!findings.data) return <span class="faint">…</span>;

@@ -6,6 +6,7 @@ import { duration, moment, nanoToMs, queryDuration } from "../format/units";
 import { Fig } from "../parts/figure";
 import { ViewLink } from "../parts/link";
 import { Name } from "../parts/name";
+import { Skeleton, SlowWords } from "../parts/states";
 import { ServiceMark } from "../parts/service_mark";
 import { askedSeconds, type Range } from "../state/range";
 import { CauseBar, CauseWords, oneOfEach, useCauses } from "../why/causes";
@@ -42,9 +43,11 @@ async function slowest(range: Range, p99Ns: number, signal: AbortSignal): Promis
   return { rows: (some.length >= LEAST ? some : rows).slice(0, ASKED), q, isPart: rows.length >= READ };
 }
 
-export function SlowRequests(props: { range: Range; p99Ns: number }) {
+/** `p99Ns` of the busiest entry; undefined: not known yet, 0: there are no requests. */
+export function SlowRequests(props: { range: Range; p99Ns: number | undefined }) {
   const { range } = props;
-  const asked = useAsk<Slow>(props.p99Ns > 0 ? `slowest ${JSON.stringify(range)} ${String(props.p99Ns)}` : "", async (s) => ({ data: await slowest(range, props.p99Ns, s), partial: "" }));
+  const p99Ns = props.p99Ns ?? 0;
+  const asked = useAsk<Slow>(p99Ns > 0 ? `slowest ${JSON.stringify(range)} ${String(p99Ns)}` : "", async (s) => ({ data: await slowest(range, p99Ns, s), partial: "" }));
   const all = asked.data?.rows ?? [];
   const causes = useCauses(all.map((r) => r.id));
   const isKnown = all.every((r) => causes.has(r.id));
@@ -62,8 +65,13 @@ export function SlowRequests(props: { range: Range; p99Ns: number }) {
         )}
       </header>
       {asked.error && <p class="note bad pad">The slowest requests failed: {visible(asked.error.message)}</p>}
-      {!asked.data && !asked.error && <p class="state">…</p>}
-      {asked.data?.rows.length === 0 && <p class="state">No requests in this time.</p>}
+      {!asked.data && !asked.error && props.p99Ns !== 0 && (
+        <div class="state loading">
+          <Skeleton />
+          <SlowWords asked={asked} />
+        </div>
+      )}
+      {(asked.data?.rows.length === 0 || props.p99Ns === 0) && <p class="state">No requests in this time.</p>}
       {asked.data && asked.data.rows.length > 0 && (
         <table aria-label="Slowest requests">
           <tbody>

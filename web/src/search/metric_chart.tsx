@@ -45,7 +45,7 @@ export function MetricChart(props: { q: string; range: Range }) {
     return { times, lines, more: all.length - drawn.length };
   }, [answer.data, q]);
   return (
-    <AskedFrame asked={answer} empty={() => (lines.length === 0 ? <p>No span in this time matches, so there is nothing to draw.</p> : undefined)}>
+    <AskedFrame what="the chart" asked={answer} empty={() => (lines.length === 0 ? <p>No span in this time matches, so there is nothing to draw.</p> : undefined)}>
       {() => (
         <div class="card pad">
           <LineChart title={`Per ${String(step)} s`} times={times} lines={lines} {...range} format={format} height={300} isNamed onRange={(from, until) => change({ from: String(Math.round(from)), until: String(Math.round(until)) })} />

@@ -44,7 +44,7 @@ export function SpanCompare(props: { traceId: string; span: Span; range: Range }
   const tree = useMemo(() => (pair.data ? diffOf(pair.data.other.profile, pair.data.own.profile) : undefined), [pair.data]);
   const q = `{ resource.service.name = ${JSON.stringify(span.service)} && name = ${JSON.stringify(span.name)} }`;
   return (
-    <AskedFrame asked={{ ...pair, data: pair.isLoading ? undefined : { pair: pair.data } }} empty={(d) => (d.pair ? undefined : <p>No faster span of this name with samples in the time range.</p>)}>
+    <AskedFrame what="the comparison" asked={{ ...pair, data: pair.isLoading ? undefined : { pair: pair.data } }} empty={(d) => (d.pair ? undefined : <p>No faster span of this name with samples in the time range.</p>)}>
       {({ pair: p }) =>
         p && (
           <div class="span-profile pad-top">

@@ -206,7 +206,7 @@ export function SpanProfilePane(props: { traceId: string; span: Span; before?: C
   }, [data, isTime]);
   return (
     <div class="span-profile">
-      <AskedFrame asked={{ ...asked, data }}>
+      <AskedFrame what="the profile" asked={{ ...asked, data }}>
         {(p) => (
           <>
             <div class="span-tabs">

@@ -34,7 +34,7 @@ export function SpanSource(props: { traceId: string; span: Span }) {
   const all = useMemo(() => (tree ? sourceFunctions(tree).filter((f) => linesOf(tree.sources ?? [], f.name).length > 0) : []), [tree]);
   const name = all.find((f) => f.name === url["fn"])?.name ?? all[0]?.name ?? "";
   return (
-    <AskedFrame asked={{ ...asked, data }}>
+    <AskedFrame what="the source" asked={{ ...asked, data }}>
       {(p) =>
         tree && name !== "" ? (
           <div class="span-source">

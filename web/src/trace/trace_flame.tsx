@@ -45,7 +45,7 @@ export function TraceFlamePane(props: { trace: Trace }) {
   const timeline = time.data && time.data.moments.length > 0 ? time.data : undefined;
   const tree = useMemo(() => (asked.data ? treeOf(asked.data.profile) : undefined), [asked.data]);
   return (
-    <AskedFrame asked={asked} empty={(d) => (d.profile.total === 0 ? <><ThinnedMark keep={d.keep} /><p>{said(d.reason) || "This trace has no samples."}</p></> : undefined)}>
+    <AskedFrame what="the flame graph" asked={asked} empty={(d) => (d.profile.total === 0 ? <><ThinnedMark keep={d.keep} /><p>{said(d.reason) || "This trace has no samples."}</p></> : undefined)}>
       {(d) => (
         <div class="trace-flame">
           <div class="row">

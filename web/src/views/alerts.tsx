@@ -237,7 +237,7 @@ export function AlertsView() {
     <section aria-labelledby="page-title">
       {doing.error && <Failure sentence={doing.error.message} status={doing.error.status} retryAfterS={doing.error.retryAfterS} />}
       {doing.said !== "" && <p role="status">{visible(doing.said)}</p>}
-      <AskedFrame asked={alerts} empty={(d) => (d.data.alerts.length === 0 ? <p>No alert is pending or firing.</p> : undefined)}>
+      <AskedFrame what="the alerts" asked={alerts} empty={(d) => (d.data.alerts.length === 0 ? <p>No alert is pending or firing.</p> : undefined)}>
         {(d) =>
           (["firing", "pending"] as const).map((state) => {
             const some = d.data.alerts.filter((a) => (a.state === "firing") === (state === "firing"));
@@ -257,7 +257,7 @@ export function AlertsView() {
           })
         }
       </AskedFrame>
-      <AskedFrame asked={rules} empty={(d) => (d.data.groups.length === 0 ? <p>This server has no alert rules: add some under alerts.rules in its configuration.</p> : undefined)}>
+      <AskedFrame what="the rules" asked={rules} empty={(d) => (d.data.groups.length === 0 ? <p>This server has no alert rules: add some under alerts.rules in its configuration.</p> : undefined)}>
         {() => (
           <details class="card rules" open={(alerts.data?.data.alerts.length ?? 1) === 0}>
             <summary class="pad">
@@ -269,7 +269,7 @@ export function AlertsView() {
           </details>
         )}
       </AskedFrame>
-      <AskedFrame asked={history}>
+      <AskedFrame what="the history of alerts" asked={history}>
         {(d) => d.events.length > 0 && (
           <article class="card">
             <h2 class="row pad">What fired</h2>

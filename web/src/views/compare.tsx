@@ -99,7 +99,7 @@ function DiffGraph(props: { left: string; right: string; range: Range; type: str
   const tree = useMemo(() => (both.data ? diffOf(both.data.left.profile, both.data.right.profile) : undefined), [both.data]);
   const requests = useMemo(() => (both.data && both.data.left.spans > 0 && both.data.right.spans > 0 ? { left: both.data.left.spans, right: both.data.right.spans } : undefined), [both.data]);
   return (
-    <AskedFrame asked={both} empty={(d) => (d.left.profile.total + d.right.profile.total === 0 ? <p>{said(d.right.reason || d.left.reason) || "Neither side has samples."}</p> : undefined)}>
+    <AskedFrame what="the comparison" asked={both} empty={(d) => (d.left.profile.total + d.right.profile.total === 0 ? <p>{said(d.right.reason || d.left.reason) || "Neither side has samples."}</p> : undefined)}>
       {() => tree && <FlameGraph tree={tree} label="Difference per span" diffBy={requests ? "request" : "absolute"} requests={requests} icicle={props.type === undefined} mayHideStart={true} />}
     </AskedFrame>
   );
@@ -395,7 +395,7 @@ export function Compare(props: { range: Range }) {
       </div>
       {isAll && query.q !== undefined && <SetAll q={query.q} range={props.range} why={why} />}
       {explained && !isAll && <SetWhy asked={why} />}
-      {!isAll && <AskedFrame asked={answer}>
+      {!isAll && <AskedFrame what="the comparison" asked={answer}>
         {(c) => (
           <>
             <div class="sides">

@@ -53,7 +53,7 @@ function OfService(props: { service: string; range: Range }) {
         {answer.data && answer.data.language !== "" && <span class="tag">{visible(answer.data.language)}</span>}
         {answer.data?.missing.length === 0 && <span class="good">nothing is missing</span>}
       </h2>
-      <AskedFrame asked={answer}>
+      <AskedFrame what="the coverage" asked={answer}>
         {(c) => (
           <>
             {c.missing.map((m) => (
@@ -218,7 +218,7 @@ export function CoverageView(props: { range: Range }) {
   return (
     <section aria-labelledby="page-title">
       {one !== undefined && <OfService service={one} range={props.range} />}
-      <AskedFrame asked={services} empty={(d) => (d.services.length === 0 ? <p>No services in this time range.</p> : undefined)}>
+      <AskedFrame what="the services" asked={services} empty={(d) => (d.services.length === 0 ? <p>No services in this time range.</p> : undefined)}>
         {(d) => (
           <div class="card">
             <div class="toolbar">

@@ -70,7 +70,7 @@ export function DeploysView(props: { range: Range }) {
   );
   return (
     <section aria-labelledby="page-title">
-      <AskedFrame asked={asked} empty={() => (deploys.length === 0 ? <p>No deploys in this time. A version is taken from <code>service.version</code> or <code>commit</code> of spans or profiles, or from <code>POST /api/v1/deploys</code>.</p> : undefined)}>
+      <AskedFrame what="the deploys" asked={asked} empty={() => (deploys.length === 0 ? <p>No deploys in this time. A version is taken from <code>service.version</code> or <code>commit</code> of spans or profiles, or from <code>POST /api/v1/deploys</code>.</p> : undefined)}>
         {() => (
           <div class="card">
             <div class="toolbar">

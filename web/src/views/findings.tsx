@@ -102,7 +102,7 @@ function OfService(props: { service: string; range: Range }) {
   const found = useAsk<Findings>(JSON.stringify(q), (s) => get("/api/v1/findings", q, s));
   const told = useMemo(() => (found.data ? ranked({ services: [{ ...found.data, service: props.service }], left: 0 }) : []), [found.data]);
   return (
-    <AskedFrame asked={found}>
+    <AskedFrame what="the findings" asked={found}>
       {(d) => (
         <>
           {d.reason !== "" && <p class="note">{said(d.reason)}</p>}
@@ -146,7 +146,7 @@ export function FindingsView(props: { range: Range }) {
     );
   return (
     <section aria-labelledby="page-title">
-      <AskedFrame asked={found} empty={(d) => (d.services.length === 0 ? <p>No services in this time range.</p> : undefined)}>
+      <AskedFrame what="the findings" asked={found} empty={(d) => (d.services.length === 0 ? <p>No services in this time range.</p> : undefined)}>
         {(d) => (
           <>
             {told.length > 1 && <Facets all={told} />}

@@ -60,7 +60,7 @@ export function FrameSpansView(props: { range: Range }) {
       {name === "" ? (
         <p class="state">No function selected. Open the menu of a function in a flame graph.</p>
       ) : (
-        <AskedFrame asked={found} empty={(d) => (d.spans.length === 0 ? <p>{said(d.reason) || "No samples of spans contain this function in the time range."}</p> : undefined)}>
+        <AskedFrame what="the spans" asked={found} empty={(d) => (d.spans.length === 0 ? <p>{said(d.reason) || "No samples of spans contain this function in the time range."}</p> : undefined)}>
           {(d) => (
             <>
               <p class="row">

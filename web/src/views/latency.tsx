@@ -80,7 +80,7 @@ export function Latency(props: { inner: string; range: Range; height?: number; t
     };
   };
   return (
-    <AskedFrame asked={answer} empty={(d) => ((d.series ?? []).length === 0 ? <p>No spans in this time range.</p> : undefined)}>
+    <AskedFrame what="the durations" asked={answer} empty={(d) => ((d.series ?? []).length === 0 ? <p>No spans in this time range.</p> : undefined)}>
       {(d) => (
         <div class="card heat-card">
           <header>

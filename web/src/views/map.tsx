@@ -48,7 +48,7 @@ export function MapView(props: { range: Range }) {
           <Segment<MapBy> label="Calls by" value={by} of={MAP_WORDS} onChange={(m) => change({ map: m === "time" ? "" : m }, true)} />
         </div>
         {red.now.error && <p class="note bad pad">The figures of services failed: {visible(red.now.error.message)}</p>}
-        <AskedFrame asked={calls} empty={() => (shown.length === 0 ? <p>No service calls another in this time.</p> : undefined)}>
+        <AskedFrame what="the calls" asked={calls} empty={() => (shown.length === 0 ? <p>No service calls another in this time.</p> : undefined)}>
           {() => (
             <div class="map-box wide" tabIndex={0} role="region" aria-label="Service map">
               <ServiceMap calls={shown} services={services} slower={red.slower} by={by} range={props.range} down={false} />

@@ -14,7 +14,7 @@ import { ranked, useFindings } from "../overview/use_findings";
 import { useRed } from "../overview/use_red";
 import { ViewLink } from "../parts/link";
 import { Segment } from "../parts/segment";
-import { AskedFrame } from "../parts/states";
+import { AskedFrame, Failure, Skeleton, SlowWords } from "../parts/states";
 import { tellFindings } from "../shell/badges";
 import { tellServices } from "../shell/use_known_services";
 import { useHead } from "../state/head";
@@ -49,6 +49,12 @@ function MapCard(props: { range: Range; services: Services["services"]; slower: 
         <Segment<MapBy> label="Calls by" value={by} of={MAP_WORDS} onChange={(m) => change({ map: m === "time" ? "" : m }, true)} />
       </header>
       {calls.error && <p class="note bad pad">The map failed: {visible(calls.error.message)}</p>}
+      {!calls.data && !calls.error && (
+        <div class="state loading">
+          <Skeleton />
+          <SlowWords asked={calls} />
+        </div>
+      )}
       {calls.data && shown.length === 0 && <p class="state">No service calls another {text === "" ? "in this time" : "of these"}.</p>}
       {names.size > MAP_MOST ? (
         <p class="state">
@@ -101,7 +107,16 @@ function Whole(props: { data: Services; range: Range; red: ReturnType<typeof use
   }, [told]);
   return (
     <>
-      <KpiStrip range={range} services={services} before={red.before} calls={calls.data ?? []} marks={[...marks.values()].flat()} costs={costs} />
+      <KpiStrip range={range} services={services} before={red.before} calls={calls} marks={[...marks.values()].flat()} costs={costs} />
+      {!findings.data && !findings.error && (
+        <div class="answers" aria-hidden="true">
+          {[0, 1, 2].map((n) => (
+            <div class="card ans" key={n}>
+              <Skeleton />
+            </div>
+          ))}
+        </div>
+      )}
       {first.length > 0 && (
         <div class="answers" aria-label="Top findings" role="group">
           {first.map((f) => (
@@ -117,20 +132,13 @@ function Whole(props: { data: Services; range: Range; red: ReturnType<typeof use
           </ViewLink>
         </p>
       )}
-      {findings.error && (
-        <p class="note bad">
-          Findings could not be loaded: {visible(findings.error.message)}{" "}
-          <button type="button" class="btn s" onClick={findings.again}>
-            Try again
-          </button>
-        </p>
-      )}
+      {findings.error && <Failure what="the findings" sentence={findings.error.message} status={findings.error.status} retryAfterS={findings.error.retryAfterS} {...(findings.data ? { keptMs: findings.atMs } : {})} again={findings.again} />}
       <div class="over">
         <ServicesTable range={range} services={services} red={red} findings={findings} marks={marks} costs={costs} />
         <MapCard range={range} services={services} slower={red.slower} calls={calls} />
       </div>
       <div class="over">
-        <SlowRequests range={range} p99Ns={entries[0]?.requests.p99Ns ?? 0} />
+        <SlowRequests range={range} p99Ns={isKnown ? (entries[0]?.requests.p99Ns ?? 0) : undefined} />
         <div class="card">
           <header>
             <h2>Deploys</h2>
@@ -139,7 +147,7 @@ function Whole(props: { data: Services; range: Range; red: ReturnType<typeof use
               All
             </ViewLink>
           </header>
-          {versions.error ? <p class="note bad pad">Versions could not be loaded: {visible(versions.error.message)}</p> : deploys.length === 0 ? <p class="state">No new version in this time.</p> : <DeployList deploys={deploys} range={range} max={4} />}
+          {versions.error ? <p class="note bad pad">Versions could not be loaded: {visible(versions.error.message)}</p> : !versions.data ? <div class="state loading"><Skeleton /></div> : deploys.length === 0 ? <p class="state">No new version in this time.</p> : <DeployList deploys={deploys} range={range} max={4} />}
         </div>
       </div>
     </>
@@ -151,7 +159,7 @@ export function Overview(props: { range: Range }) {
   useHead("Services");
   return (
     <section aria-labelledby="page-title">
-      <AskedFrame asked={red.now} empty={(d) => (d.services.length === 0 ? <NothingHere range={props.range} /> : undefined)}>
+      <AskedFrame what="the services" asked={red.now} empty={(d) => (d.services.length === 0 ? <NothingHere range={props.range} /> : undefined)}>
         {(d) => <Whole data={d} range={props.range} red={red} />}
       </AskedFrame>
     </section>

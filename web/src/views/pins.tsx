@@ -47,7 +47,7 @@ export function PinsView() {
   return (
     <section aria-labelledby="page-title">
       {doing.error && <Failure sentence={doing.error.message} status={doing.error.status} retryAfterS={doing.error.retryAfterS} />}
-      <AskedFrame asked={asked} empty={(d) => (d.pins.length === 0 ? <p>No trace is pinned. Use the button Pin beside the name of a trace; alerts pin the traces they refer to.</p> : undefined)}>
+      <AskedFrame what="the pins" asked={asked} empty={(d) => (d.pins.length === 0 ? <p>No trace is pinned. Use the button Pin beside the name of a trace; alerts pin the traces they refer to.</p> : undefined)}>
         {(d) => (
           <div class="card">
             <div class="toolbar">

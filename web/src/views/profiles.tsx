@@ -96,7 +96,7 @@ function Chart(props: { service: string; selector: string; type: string; range: 
     return { grid, lines, left: all.length - lines.length };
   }, [series.data]);
   return (
-    <AskedFrame asked={series} empty={() => (grid.length === 0 ? <p>No profiles of this type in the time range.</p> : undefined)}>
+    <AskedFrame what="the chart" asked={series} empty={() => (grid.length === 0 ? <p>No profiles of this type in the time range.</p> : undefined)}>
       {() => <>
         <div class="card pad"><LineChart title={props.picking ? "Drag over the baseline" : `${typeWords(props.type)} per ${String(step)} s`} times={grid} {...props.range} lines={lines} format={format} marks={marks} height={96} isArea onRange={(fromMs, untilMs) => props.onRange({ fromMs, untilMs })} /></div>
         {left > 0 && <p class="note">{lines.length} of {lines.length + left} services are drawn; choose one to see it.</p>}
@@ -189,7 +189,7 @@ function Graph(props: { service: string; type: string; labels: string; range: Ra
     };
   }, [isCut, other]);
   return (
-    <AskedFrame asked={both} empty={(d) => (d.right.total + (d.left?.total ?? 0) === 0 ? <p>No samples here.</p> : undefined)}>
+    <AskedFrame what="the profiles" asked={both} empty={(d) => (d.right.total + (d.left?.total ?? 0) === 0 ? <p>No samples here.</p> : undefined)}>
       {(d) => (
         <>
           <p class="row pad-x">
@@ -281,7 +281,7 @@ export function Profiles(props: { range: Range }) {
           </button>
         )}
       </div>
-      {failed && <Failure sentence={failed.message} status={failed.status} retryAfterS={failed.retryAfterS} again={askBoth} />}
+      {failed && <Failure what="the types of profiles" sentence={failed.message} status={failed.status} retryAfterS={failed.retryAfterS} again={askBoth} />}
       {types.data && shown.length === 0 && !sets.isLoading && !failed ? (
         <Empty>
           <p>No profiles in this time range.</p>

@@ -51,7 +51,7 @@ export function Scraped() {
     return () => clearInterval(timer);
   }, [again]);
   return (
-    <AskedFrame asked={answer}>
+    <AskedFrame what="the targets" asked={answer}>
       {(d) => d.data.activeTargets.length + d.data.discovery.length > 0 && (
         <article class="card">
           <h2 class="row pad">Scraped by this server</h2>

@@ -228,7 +228,7 @@ export function Search(props: { range: Range }) {
                 </select>
               </label>
             </div>
-            <AskedFrame asked={found} empty={() => (rows.length === 0 ? <p>No trace in the time range matches. Use a wider time range or a less specific query.</p> : undefined)}>
+            <AskedFrame what="the traces" asked={found} empty={() => (rows.length === 0 ? <p>No trace in the time range matches. Use a wider time range or a less specific query.</p> : undefined)}>
               {() => (
                 <div class="table-scroll">
                   <SortTable label="Traces" columns={columns} rows={shown} rowKey={(r) => r.trace.traceID} onRow={(r) => goTo(within(url, to(r)))} max={200} stateKey="sort" />

@@ -37,21 +37,21 @@ function Charts(props: { inner: string; range: Range; marks: readonly Mark[]; on
     return { ...drawn, lines: drawn.lines.map((l) => (l.name === "p99" ? { ...l, isDashed: true } : l)) };
   }, [quantiles.data]);
   const onRange = (from: number, until: number) => change({ from: String(Math.round(from)), until: String(Math.round(until)) });
-  const failure = (what: string, of: Asked<MetricAnswer>) => of.error && <Failure sentence={`${what}: ${of.error.message}`} status={of.error.status} retryAfterS={of.error.retryAfterS} again={of.again} />;
+  const failure = (what: string, of: Asked<MetricAnswer>) => of.error && <Failure what={what} sentence={of.error.message} status={of.error.status} retryAfterS={of.error.retryAfterS} again={of.again} />;
   const common = { onRange, ...range, marks: props.marks, onMark: props.onMark, height: 104 };
   const hasErrors = b.lines.some((l) => l.values.some((v) => (v ?? 0) > 0));
   return (
     <div class="red">
       <div class="card pad">
-        {failure("Could not count spans", requests)}
+        {failure("the rate of requests", requests)}
         {a.times.length > 0 && <LineChart title="Requests" {...a} format={perSecond} isArea {...common} />}
       </div>
       <div class={hasErrors ? "card pad" : "card pad folded"}>
-        {failure("Could not count errors", errors)}
+        {failure("failed requests", errors)}
         {errors.error ? null : hasErrors ? <LineChart title="Failed" {...b} format={perSecond} {...common} /> : <p class="f2">{errors.isLoading ? "Failed…" : `No errors in ${countOf(Math.round(a.lines.reduce((n, l) => n + l.values.reduce((m: number, v) => m + (v ?? 0), 0), 0) * step), "request")}.`}</p>}
       </div>
       <div class="card pad">
-        {failure("Could not load durations", quantiles)}
+        {failure("durations", quantiles)}
         {c.times.length > 0 && <LineChart title="Duration" {...c} format={asDuration} {...common} />}
       </div>
     </div>
@@ -176,7 +176,7 @@ export function ServiceView(props: { range: Range }) {
       <Latency inner={hasRequests ? inner : whole} range={props.range} title={operation === "" ? (hasRequests ? "requests" : "all spans") : visible(operation)} marks={marks} onMark={(m) => open(m.words)} />
       <Charts inner={hasRequests ? inner : whole} range={props.range} marks={marks} onMark={(m) => open(m.words)} />
       {operation === "" && (
-        <AskedFrame asked={services} empty={(d) => (d.services.length === 0 ? <p>No spans of this service in the time range.</p> : undefined)}>
+        <AskedFrame what="the operations" asked={services} empty={(d) => (d.services.length === 0 ? <p>No spans of this service in the time range.</p> : undefined)}>
           {(d) => (
             <div class="card">
               <div class="toolbar">

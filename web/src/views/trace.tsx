@@ -338,7 +338,7 @@ function BySpan(props: { span: string }) {
   useEffect(() => {
     if (id !== undefined) change({ id, pane: "why" }, true);
   }, [id]);
-  return <AskedFrame asked={found}>{() => null}</AskedFrame>;
+  return <AskedFrame what="the trace of this span" asked={found}>{() => null}</AskedFrame>;
 }
 
 export function TraceView(props: { range: Range }) {
@@ -350,7 +350,7 @@ export function TraceView(props: { range: Range }) {
   if (id === "") return <Empty><p>No trace selected. Open one from a search, or paste its id above.</p></Empty>;
   return (
     <section class="trace" aria-labelledby="page-title">
-      {id === "-" ? <BySpan span={url["span"] ?? ""} /> : <AskedFrame asked={trace}>{(t) => <Loaded trace={t} range={props.range} />}</AskedFrame>}
+      {id === "-" ? <BySpan span={url["span"] ?? ""} /> : <AskedFrame what="the trace" asked={trace}>{(t) => <Loaded trace={t} range={props.range} />}</AskedFrame>}
     </section>
   );
 }

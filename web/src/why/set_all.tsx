@@ -26,7 +26,7 @@ export function SetGraph(props: { q: string; range: Range }) {
   const found = useAsk<AllTime>(`set ${JSON.stringify(query)}`, (s) => get(path, query, s), true);
   const tree = useMemo(() => (found.data ? treeOf(found.data.profile) : undefined), [found.data]);
   return (
-    <AskedFrame asked={found} empty={(d) => (d.profile.total === 0 ? <p>{said(d.reason) || "No data about these spans."}</p> : undefined)}>
+    <AskedFrame what="the spans" asked={found} empty={(d) => (d.profile.total === 0 ? <p>{said(d.reason) || "No data about these spans."}</p> : undefined)}>
       {() => tree && <FlameGraph tree={tree} label="All time of these spans, mean per span" icicle={true} mayHideStart={true} wholeWords="the mean span" server={{ path, query }} />}
     </AskedFrame>
   );

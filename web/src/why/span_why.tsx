@@ -13,7 +13,7 @@ import { CopyButton } from "../parts/copy_button";
 import { BreakdownHelp } from "../parts/help";
 import { ViewLink } from "../parts/link";
 import { Segment } from "../parts/segment";
-import { Empty, Failure, Progress } from "../parts/states";
+import { Empty, Failure, Progress, Skeleton, SlowWords } from "../parts/states";
 import { fixedAddress } from "../shell/share_menu";
 import { change, params } from "../state/url";
 import { useUrl } from "../state/use_url";
@@ -147,8 +147,8 @@ function Graph(props: { traceId: string; traceNs: number; span: Span; explain: E
     </>
   );
   if (mode === "cpu" || mode === "type") return <SpanProfilePane traceId={traceId} span={span} before={before} onEnter={props.onEnter} onDeep={props.onDeep} />;
-  if (asked.error) return <Failure sentence={asked.error.message} status={asked.error.status} retryAfterS={asked.error.retryAfterS} again={asked.again} />;
-  if (!tree) return <div class="state">{asked.isSlow ? "Still working…" : "Loading…"}</div>;
+  if (asked.error) return <Failure what="the flame graph" sentence={asked.error.message} status={asked.error.status} retryAfterS={asked.error.retryAfterS} again={asked.again} />;
+  if (!tree) return <div class="state loading"><Skeleton /><SlowWords asked={asked} /></div>;
   if ((tree.total[0] ?? 0) <= 0) return <Empty><p>{explain.reason.startsWith("thinned:") ? "The samples of this span were removed." : "No waiting time of this span was recorded."}</p></Empty>;
   const query = props.chosen === "" ? undefined : { part: props.chosen };
   return (
@@ -208,8 +208,8 @@ export function SpanWhy(props: { traceId: string; traceNs: number; span: Span })
   }, []);
   return (
     <div class={isBrief ? "span-why brief" : "span-why"}>
-      <Progress isLoading={explain.isLoading} isSlow={explain.isSlow} />
-      {explain.error && <Failure sentence={`The explanation could not be loaded: ${explain.error.message}`} status={explain.error.status} retryAfterS={explain.error.retryAfterS} again={explain.again} />}
+      <Progress isLoading={explain.isLoading} />
+      {explain.error && <Failure what="the explanation" sentence={explain.error.message} status={explain.error.status} retryAfterS={explain.error.retryAfterS} again={explain.again} />}
       {!e && !explain.error && (
         <div class="why" aria-busy="true">
           <p class="says f3">{duration(span.durationNs)}: {explain.isSlow ? "still working…" : "…"}</p>
