@@ -139,7 +139,7 @@ static void add_below(const struct sf_explain_span *s, struct sf_buf *out)
             break;
         if ((double)s->parts[i].ns * whole < 0)
             continue; /* of a difference: it has the opposite sign */
-        if (n == 0 && s->count == 1 && is_longer(s, whole)) {
+        if (n == 0 && (s->count == 1 || is_longest(s)) && is_longer(s, whole)) {
             sf_buf_add_str(out, SF_STR(" (of its "));
             add_ns(out, whole);
             sf_buf_add_str(out, SF_STR(": "));
@@ -373,7 +373,7 @@ static void explain_sentence_add_focus(const struct sf_explain_focus *f, struct 
     explain_sentence_add_name(out, f->name);
 }
 
-void sf_explain_sentence(const struct sf_explain_view *v, struct sf_buf *out)
+static void add_answer(const struct sf_explain_view *v, struct sf_buf *out)
 {
     if (v->of == SF_EXPLAIN_DIFFERENCE) {
         add_difference(v, out);
@@ -393,4 +393,13 @@ void sf_explain_sentence(const struct sf_explain_view *v, struct sf_buf *out)
     explain_sentence_add_parts(v, out);
     if (v->n_parts == 0)
         sf_buf_add_str(out, SF_STR(": no time to explain"));
+}
+
+void sf_explain_sentence(const struct sf_explain_view *v, struct sf_buf *out)
+{
+    add_answer(v, out);
+    if (v->is_partial)
+        sf_buf_add_str(out, v->of == SF_EXPLAIN_SPAN || v->of == SF_EXPLAIN_TRACE
+                                ? SF_STR(" (part of the trace was not read)")
+                                : SF_STR(" (part of the data was not read)"));
 }

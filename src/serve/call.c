@@ -88,9 +88,23 @@ enum sf_err sf_call_unknown(const struct sf_call *call, enum sf_err err, struct 
                    known.text[0] ? known.text : sf_err_name(err), said);
 }
 
+/* An arena of the query is full: what the caller can do about it. */
+static void call_add_way_out(const struct sf_call *call, struct sf_why *why)
+{
+    struct sf_why full;
+    sf_no_room(&full, "the query");
+    if (strcmp(why->text, full.text) == 0)
+        sf_fail(why, SF_ERR_LIMIT,
+                "query: needs more than %zu MiB of memory; narrow the time range or ask for less, "
+                "or raise limits.query_memory",
+                call->service->query_memory_len >> 20);
+}
+
 bool sf_call_fail(struct sf_call *call, enum sf_err err, const struct sf_why *why)
 {
     struct sf_why unknown = why ? *why : (struct sf_why){0};
+    if (err == SF_ERR_LIMIT)
+        call_add_way_out(call, &unknown);
     if (sf_account_has_refused()) /* this answer is discarded: see query_turn.c */
         return true;
     if (err != SF_ERR_NOT_FOUND && err != SF_ERR_CANCELLED)

@@ -66,6 +66,48 @@ def test_a_child_that_outlives_its_parent_is_not_the_parents_own_work():
     assert "1 span ran on after the root span had ended" in t.why()["note"] and t.why(submit)["note"] == "", t.why()
 
 
+def test_the_longest_of_several_is_said_by_its_own_duration_too():
+    """"50 ms 1 of 50 x part (100 ms unknown)" of children side by side: 100 of 50 ms."""
+    t = Trace()
+    root = t.span("fan out", 0, 100, kind=2)
+    for i in range(50):
+        t.span("part", 50 if i == 7 else 0, 5050 if i == 7 else 1, root)
+    t.send()
+    said = t.why(root)["sentence"]
+    assert "1 of 50 x part (of its 5 s: 5 s unknown" in said, said
+
+
+def test_parts_of_centuries_still_add_up():
+    """From 104 days on a double is no longer exact to the nanosecond: parts differed by two from the duration."""
+    t = Trace()
+    t.span("ages", 0, 1, kind=2)
+    t.spans[0].update(start=1, end=2**63 - 2)
+    t.span("short", 0, 1, t.spans[0])
+    t.send()
+    assert t.why()["duration_ns"] == 2**63 - 3
+    for more in ("", "&split=p95"):
+        answer = server.json("/api/v1/explain?" + urllib.parse.urlencode({"q": '{ resource.service.name = "%s" }' % t.service}) + more)
+        assert sum(part["ns"] for part in answer["parts"]) == answer["duration_ns"], answer
+
+
+def test_a_trace_beyond_the_memory_of_a_query_says_so():
+    """An explanation of the spans that were read did not say that there are more, and "the query does not fit its memory" not what helps."""
+    with Server("limits: {query_memory: 1MiB}") as small:
+        trace, ids = os.urandom(16), [os.urandom(8) for _ in range(4000)]
+        spans = [{"trace_id": trace, "span_id": own, "parent": ids[(i - 1) // 7] if i else None, "name": f"step {i % 500}", "service": f"s{i % 40}",
+                  "kind": 1, "start": BEGAN + i * MS // 10, "end": BEGAN + (i + 50 if i else 4000) * MS // 10} for i, own in enumerate(ids)]
+        for at in range(0, len(spans), 500):
+            small.send(spans[at:at + 500])
+        answer = small.json(f"/api/v1/explain?trace={trace.hex()}")
+        assert answer["partial"] and answer["sentence"].endswith("(part of the trace was not read)"), answer
+        stacks = {(f"main;f{i};g{i * 7}", (("span_id", ids[i].hex()),)): 10 * MS for i in range(4000)}
+        for i in range(4):
+            body = pprof(stacks, when=BEGAN, seconds=30)
+            assert small.post(f"/api/v1/profile?service=s{i}", body, "application/octet-stream").status == 200
+        answer = small.get(f"/api/v1/explain?trace={trace.hex()}")
+        assert answer.status == 413 and "query: needs more than 1 MiB of memory" in answer.text and "raise limits.query_memory" in answer.text, answer.text[:300]
+
+
 def test_a_call_given_up_by_its_caller_names_what_the_callee_did():
     """The trace said "1 s unknown (no sample of caller could be assigned to it)", the call "slow-back: serve (7.99 s unknown)"."""
     t = Trace()

@@ -72,6 +72,34 @@ TEST(explain_sentence, says_how_much_one_child_takes_if_there_are_others)
     check_sentence(&v, "16 ms: 16 ms in child spans: 2 ms 12 x load");
 }
 
+TEST(explain_sentence, says_how_long_the_longest_of_several_is_if_it_is_longer_than_its_part)
+{
+    struct sf_explain_part below[] = {part_of("unknown", "unknown", 5000)};
+    struct sf_explain_span spans[] = {{.service = SF_STR("shop"),
+                                       .name = SF_STR("part"),
+                                       .ns = 50 * MS,
+                                       .duration_ns = 5000ull * MS,
+                                       .count = 50,
+                                       .most_ns = 50 * MS,
+                                       .parts = below,
+                                       .n_parts = 1}};
+    struct sf_explain_part parts[] = {part_of("child", "in child spans", 50)};
+    struct sf_explain_view v = view_of(SF_EXPLAIN_SPAN, 50, parts, 1);
+    parts[0].children = spans;
+    parts[0].n_children = 1;
+    check_sentence(&v, "50 ms: 50 ms in child spans: 1 of 50 x part (of its 5 s: 5 s unknown)");
+}
+
+TEST(explain_sentence, says_that_not_everything_was_read)
+{
+    struct sf_explain_part parts[] = {part_of("unknown", "unknown", 50)};
+    struct sf_explain_view v = view_of(SF_EXPLAIN_TRACE, 50, parts, 1);
+    v.is_partial = true;
+    check_sentence(&v, "50 ms: 50 ms unknown (part of the trace was not read)");
+    v.of = SF_EXPLAIN_SET;
+    check_sentence(&v, "50 ms, mean of 100 spans: 50 ms unknown (part of the data was not read)");
+}
+
 TEST(explain_sentence, names_one_of_many_if_it_takes_the_time)
 {
     struct sf_explain_part below[] = {part_of("lock", "waiting for a lock", 280)};
