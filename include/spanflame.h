@@ -74,8 +74,8 @@ typedef struct sf_counters {
     uint64_t profiles_dropped; /* the outbox was full, or no memory */
     uint64_t profiles_refused; /* refused by the server, permanently */
     uint64_t profiles_lost;    /* given up after the last retry or at exit */
-    uint64_t profiling_paused; /* number of times: the host was overloaded, or the server requested
-                                * it */
+    uint64_t profiling_paused; /* number of times: the host was overloaded, profiling had exceeded
+                                * its budget, or the server requested it */
     uint64_t profiling_paused_ms;
     uint64_t cpu_rate_hz;      /* current CPU samples per second; 0: none */
     uint64_t profiling_cpu_ns; /* CPU time used by profiling, as measured */

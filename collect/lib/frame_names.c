@@ -163,6 +163,8 @@ static uint64_t spent_since(struct sf_frame_names *f, uint64_t begin_ns)
     sf_own_cost_add_symbols(ns);
     if (f->budget)
         sf_symbol_budget_spend(f->budget, ns);
+    else
+        sf_own_cost_add_asked(ns);
     return ns;
 }
 

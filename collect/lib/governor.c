@@ -1,15 +1,15 @@
-/* governor.c - measures the load and the cost of profiling, lets load_rule.c decide, and applies
- * the result to the profilers: the periods of CPU and wall samples, the mean distances of heap
- * samples and of waits, pauses. All of it happens in a turn of the collecting thread; the server's
- * settings wait for it under a lock. */
+/* governor.c - measures the load and the cost of profiling, lets budget_guard.c and load_rule.c
+ * decide, and applies the result to the profilers: the periods of CPU and wall samples, the mean
+ * distances of heap samples and of waits, pauses. All of it happens in a turn of the collecting
+ * thread; the server's settings wait for it under a lock. */
 #include "collect/lib/governor.h"
 
 #include <stdatomic.h>
 
 #include "base/time_unit.h"
+#include "collect/lib/budget_guard.h"
 #include "collect/lib/cpu_profiler.h"
 #include "collect/lib/heap_profiler.h"
-#include "collect/lib/load_rule.h"
 #include "collect/lib/own_cost.h"
 #include "collect/lib/profiler.h"
 #include "collect/lib/selection.h"
@@ -20,12 +20,6 @@
 #include "collect/sys/load.h"
 #include "collect/sys/lock.h"
 
-struct governor_cost { /* CPU times since the process started */
-    int64_t time_ns;   /* monotonic */
-    uint64_t process_ns, own_ns, threads_ns;
-    uint64_t events_ns[SF_LOAD_EVENTS];
-};
-
 static struct {
     struct sf_profiling block;
     bool is_for_file;
@@ -34,16 +28,12 @@ static struct {
     uint64_t n_left; /* requests so far */
     atomic_uint_fast64_t n_applied;
     struct sf_notifier applied;
+    atomic_uint paced; /* bits of events whose rate follows the budget */
+    atomic_bool is_heap_braked;
     /* The fields below are used by the collecting thread only. */
     struct sf_governor_wish wish;
-    struct sf_load load;
-    struct sf_load_times times;
+    struct sf_budget_guard guard;
     struct sf_load_reading last; /* at the beginning of the interval; time_ns 0: none yet */
-    struct governor_cost last_cost;
-    uint64_t used_ns; /* CPU time of the process in the last whole interval */
-    uint64_t base_hz; /* sum of CPU and wall rates before they are lowered because of load */
-    bool is_capturing;
-    double lowered; /* before the capture */
 } g;
 
 enum { MAX_SLOW = 256 }; /* threads whose requests are sampled more often at a time */
@@ -78,41 +68,32 @@ static bool is_paced(enum sf_load_event event)
     return event == SF_LOAD_HEAP ? g.is_for_file || sent & SF_HEAP_KINDS : sent & SF_WAIT_KINDS;
 }
 
-static void read_events(uint64_t out[SF_LOAD_EVENTS])
+/* With a time of its own: a turn may already have read a later one than that it began at. */
+static struct sf_cost_reading read_cost(void)
 {
-    out[SF_LOAD_HEAP] = sf_own_cost_heap_ns();
-    out[SF_LOAD_WAITS] = sf_own_cost_waits_ns();
+    struct sf_cost_reading r = {.time_ns = sf_clock_mono_ns(),
+                                .symbols_ns = sf_own_cost_symbols_ns(),
+                                .asked_ns = sf_own_cost_asked_ns(),
+                                .own_ns = sf_own_cost_ns(),
+                                .process_ns = sf_clock_process_cpu_ns()};
+    r.threads_ns = sf_guest_thread_cpu_ns() - r.symbols_ns;
+    r.signals_ns = sf_own_cost_signals_ns(&r.n_signals);
+    r.events_ns[SF_LOAD_HEAP] = sf_own_cost_heap_ns();
+    r.events_ns[SF_LOAD_WAITS] = sf_own_cost_waits_ns();
+    return r;
 }
 
-static struct governor_cost read_cost(int64_t now_ns)
+/* A recording to a file may be of a program that runs for a second: bursts of events wait there for
+ * the usual checks. */
+static struct sf_budget_terms current_terms(void)
 {
-    struct governor_cost c = {.time_ns = now_ns};
-    uint64_t symbols_ns = sf_own_cost_symbols_ns();
-    c.own_ns = sf_own_cost_ns() - symbols_ns;
-    c.threads_ns = sf_guest_thread_cpu_ns() - symbols_ns;
-    c.process_ns = sf_clock_process_cpu_ns();
-    read_events(c.events_ns);
-    return c;
-}
-
-/* A thread that is ending is briefly counted twice, so a sum can decrease. */
-static uint64_t cost_since(uint64_t before_ns, uint64_t now_ns)
-{
-    return now_ns > before_ns ? now_ns - before_ns : 0;
-}
-
-static struct sf_load_seen compare_cost(const struct governor_cost *a,
-                                        const struct governor_cost *b)
-{
-    struct sf_load_seen seen = {.length_ns = (uint64_t)(b->time_ns - a->time_ns),
-                                .process_ns = b->process_ns - a->process_ns,
-                                .own_ns = cost_since(a->own_ns, b->own_ns),
-                                .threads_ns = cost_since(a->threads_ns, b->threads_ns)};
+    struct sf_budget_terms terms = {.rules = &g.block,
+                                    .budget_per_10000 = sf_governor_budget(),
+                                    .is_capturing = g.wish.capture_kinds,
+                                    .has_bursts = !g.is_for_file};
     for (int event = 0; event < SF_LOAD_EVENTS; event++)
-        seen.events_ns[event] = is_paced((enum sf_load_event)event)
-                                    ? b->events_ns[event] - a->events_ns[event]
-                                    : 0;
-    return seen;
+        terms.paced |= is_paced((enum sf_load_event)event) ? 1u << event : 0;
+    return terms;
 }
 
 uint32_t sf_governor_budget(void)
@@ -120,77 +101,33 @@ uint32_t sf_governor_budget(void)
     return g.wish.has_budget ? g.wish.budget_per_10000 : g.block.adaptive_budget_per_10000;
 }
 
-/* Have samples of events taken as much since the last measurement as they may in an interval? A
- * recording to a file may be of a program that runs for a second: it waits for the usual checks. */
-static bool is_burst(const struct sf_profiling *rules)
+int64_t sf_governor_symbol_credit(void)
 {
-    uint64_t now_ns[SF_LOAD_EVENTS], sum_ns = 0;
-    read_events(now_ns);
-    for (int event = 0; event < SF_LOAD_EVENTS; event++)
-        sum_ns += is_paced((enum sf_load_event)event) ? now_ns[event] - g.last_cost.events_ns[event]
-                                                      : 0;
-    return g.last_cost.time_ns && !g.is_for_file && sf_load_rule_is_burst(rules, sum_ns, g.used_ns);
+    struct sf_budget_terms terms = current_terms();
+    struct sf_cost_reading now = read_cost();
+    terms.is_capturing = g.guard.is_capturing; /* until the next turn */
+    sf_budget_guard_note(&g.guard, &terms, &now);
+    return sf_budget_guard_credit(&g.guard);
 }
 
-/* Compares the cost that depends on the rate with four fifths of the budget. Reading symbols does
- * not depend on it and may use what samples leave of the budget, and a tenth of it in any case. The
- * other tenth is a margin: the price of a sample is an estimate. */
-static void governor_measure(int64_t now_ns)
+static void governor_measure(const struct sf_budget_terms *terms)
 {
-    enum sf_load_due due = sf_load_rule_due(&g.times, now_ns, g.block.adaptive_interval_ns);
-    struct sf_profiling rules = g.block;
+    enum sf_load_due due = sf_budget_guard_due(&g.guard, terms);
+    struct sf_load_seen seen = {0};
     struct sf_load_reading now = {0};
-    struct governor_cost cost;
-    struct sf_load_seen seen;
-    rules.adaptive_budget_per_10000 = sf_governor_budget() - sf_governor_budget() / 5;
-    if ((due == SF_LOAD_NOT_DUE && !is_burst(&rules)) ||
-        (due != SF_LOAD_INTERVAL && g.wish.capture_kinds))
+    bool has_load = false;
+    if (due == SF_LOAD_NOT_DUE)
         return;
-    if (due == SF_LOAD_INTERVAL)
-        sf_load_read(&now);
-    cost = read_cost(now_ns);
-    seen = compare_cost(&g.last_cost, &cost);
-    if (due == SF_LOAD_NOT_DUE) {
-        sf_load_rule_step_burst(&g.load, &rules, &seen);
-    } else if (due == SF_LOAD_EARLY) {
-        sf_load_rule_step_early(&g.load, &rules, &seen);
-    } else if (g.last.time_ns) {
-        compare_load(&seen, &g.last, &now);
-        sf_load_rule_step(&g.load, &rules, &seen);
-    }
     if (due == SF_LOAD_INTERVAL) {
-        g.used_ns = g.last.time_ns ? now.process_ns - g.last.process_ns : 0;
+        sf_load_read(&now);
+        has_load = g.last.time_ns;
+        if (has_load) {
+            compare_load(&seen, &g.last, &now);
+            seen.process_ns = now.process_ns - g.last.process_ns;
+        }
         g.last = now;
     }
-    g.last_cost = cost;
-}
-
-/* A higher rate has an unknown cost, which is checked early. A capture is short, and somebody waits
- * for its samples: it is checked at the end of the interval only. */
-static void governor_rebase(int64_t now_ns, uint64_t base_hz)
-{
-    sf_load_rule_rebase(&g.load, (double)g.base_hz, (double)base_hz);
-    if (g.base_hz && base_hz > g.base_hz && g.last_cost.time_ns && !g.wish.capture_kinds) {
-        sf_load_rule_restart(&g.times, now_ns);
-        g.last_cost = read_cost(now_ns);
-    }
-    g.base_hz = base_hz;
-}
-
-/* The budget has lowered the rate for samples that are taken all the time; a capture begins at the
- * rate that was requested for it, and its cost is seen at the end of the interval. Afterwards the
- * lowered rate applies again. */
-static void governor_note_capture(void)
-{
-    bool is_capturing = g.wish.capture_kinds;
-    if (is_capturing && !g.is_capturing) {
-        g.lowered = g.load.lowered;
-        if (!g.block.is_adaptive) /* then the load may have lowered it */
-            g.load.lowered = 0;
-    } else if (!is_capturing && g.is_capturing) {
-        g.load.lowered = g.lowered;
-    }
-    g.is_capturing = is_capturing;
+    sf_budget_guard_step(&g.guard, terms, due, has_load ? &seen : NULL);
 }
 
 /* The server's current settings; an expired rate is ignored. */
@@ -226,7 +163,7 @@ static bool governor_is_ours(void)
 
 static void pace_heap(uint64_t periods[SF_SAMPLES_KINDS])
 {
-    double share = sf_load_rule_event_share(&g.load, SF_LOAD_HEAP);
+    double share = sf_load_rule_event_share(&g.guard.load, SF_LOAD_HEAP);
     if (is_paced(SF_LOAD_HEAP))
         periods[SF_SAMPLES_ALLOC] = periods[SF_SAMPLES_INUSE] =
             (uint64_t)((double)g.block.memory_rate / share + 0.5);
@@ -235,9 +172,30 @@ static void pace_heap(uint64_t periods[SF_SAMPLES_KINDS])
 /* No window ends: each sample has its weight, and no profile of waits tells a mean. */
 static void pace_waits(void)
 {
-    double share = sf_load_rule_event_share(&g.load, SF_LOAD_WAITS);
+    double share = sf_load_rule_event_share(&g.guard.load, SF_LOAD_WAITS);
     if (is_paced(SF_LOAD_WAITS))
         sf_waits_pace((uint64_t)(SF_WAIT_MEAN_NS / share + 0.5));
+}
+
+/* In a hook: samples of events come so often that the collecting thread did not get to look at
+ * them. */
+static void brake(bool is_heap)
+{
+    unsigned paced = atomic_load(&g.paced);
+    if (is_heap && paced >> SF_LOAD_HEAP & 1) {
+        atomic_store(&g.is_heap_braked, true);
+        sf_heap_profiler_brake();
+    } else if (!is_heap && paced >> SF_LOAD_WAITS & 1) {
+        sf_waits_brake();
+    }
+}
+
+/* From here on the rates are those that were decided; pace_waits() has set that of waits. */
+static void release_brake(void)
+{
+    if (atomic_exchange(&g.is_heap_braked, false))
+        sf_heap_profiler_release();
+    sf_own_cost_watch(&(struct sf_own_cost_watch){SF_BUDGET_GLANCE_NS, sf_profiler_wake, brake});
 }
 
 /* Slow requests must be noticed soon, and the load is measured once per interval. Changed settings
@@ -250,29 +208,35 @@ static int64_t governor_spread_of(void)
                                                           : SF_TURN_MOST_NS;
 }
 
-/* An eighth of the configured rate, as a part of a raised one; 0: the rate is not raised. */
-static double floor_of(uint64_t configured, uint64_t base)
+static enum sf_pause why_paused(void)
 {
-    return configured && base > configured ? (double)configured / (double)base / 8 : 0;
+    return g.guard.load.is_paused                   ? SF_PAUSE_LOAD
+           : g.wish.is_off && !g.wish.capture_kinds ? SF_PAUSE_CONTROL
+           : g.guard.load.is_in_debt                ? SF_PAUSE_BUDGET
+                                                    : SF_PAUSE_NONE;
 }
 
 static void govern(int64_t now_ns)
 {
     uint64_t periods[SF_SAMPLES_KINDS] = {0}, number = atomic_load(&g.n_applied), cpu_hz, wall_hz;
     uint32_t slow[MAX_SLOW], n_slow;
+    struct sf_cost_reading cost = read_cost();
+    struct sf_budget_terms terms;
     double share;
-    bool is_off;
-    if (!governor_is_ours())
+    if (!governor_is_ours()) {
+        sf_budget_guard_skip(&g.guard, &cost);
         return;
+    }
     take_wish(now_ns, &number);
+    terms = current_terms();
+    atomic_store(&g.paced, terms.paced);
     cpu_hz = governor_rate_of(g.block.cpu_rate, g.wish.cpu_hz, SF_SAMPLES_CPU);
     wall_hz = governor_rate_of(g.block.wall_rate, g.wish.wall_hz, SF_SAMPLES_WALL);
     n_slow = sf_selection_escalates() ? sf_selection_slow(slow, MAX_SLOW) : 0;
-    governor_rebase(now_ns, cpu_hz + wall_hz);
-    g.load.floor = floor_of(g.block.cpu_rate + g.block.wall_rate, g.base_hz);
-    governor_note_capture();
-    governor_measure(now_ns);
-    share = sf_load_rule_share(&g.load);
+    sf_budget_guard_note(&g.guard, &terms, &cost);
+    sf_budget_guard_rates(&g.guard, &terms, cpu_hz, wall_hz, g.block.cpu_rate + g.block.wall_rate);
+    governor_measure(&terms);
+    share = sf_load_rule_share(&g.guard.load);
     sf_profiler_spread(governor_spread_of());
     periods[SF_SAMPLES_CPU] = period_of(cpu_hz, share);
     periods[SF_SAMPLES_WALL] = period_of(wall_hz, share);
@@ -280,9 +244,9 @@ static void govern(int64_t now_ns)
     sf_profiler_pace(periods);
     if (sf_selection_escalates() && cpu_hz < g.block.adaptive_max_rate)
         sf_cpu_profiler_hasten(slow, n_slow, period_of(g.block.adaptive_max_rate, share));
-    is_off = g.wish.is_off && !g.wish.capture_kinds;
-    sf_profiler_pause(g.load.is_paused ? SF_PAUSE_LOAD : is_off ? SF_PAUSE_CONTROL : SF_PAUSE_NONE);
+    sf_profiler_pause(why_paused());
     pace_waits(); /* after a pause profiles begin with the usual mean */
+    release_brake();
     if (number != atomic_load(&g.n_applied)) {
         atomic_store(&g.n_applied, number);
         sf_notifier_notify(&g.applied);
@@ -327,12 +291,8 @@ void sf_governor_after_fork(void)
 {
     sf_lock_reset(&g.lock);
     g.left = g.wish = (struct sf_governor_wish){0};
-    g.load = (struct sf_load){0};
+    g.guard = (struct sf_budget_guard){0};
     g.last = (struct sf_load_reading){0};
-    g.times = (struct sf_load_times){0};
-    g.last_cost = (struct governor_cost){0};
-    g.used_ns = 0;
-    g.is_capturing = false;
 }
 
 uint64_t sf_governor_rate(void)

@@ -22,6 +22,9 @@ uint64_t sf_governor_rate(void);
  * collecting thread. */
 uint32_t sf_governor_budget(void);
 
+/* CPU time that reading symbols may take now; may be negative. For the collecting thread. */
+int64_t sf_governor_symbol_credit(void);
+
 struct sf_governor_wish { /* settings from the server; zeroed: none */
     bool is_off;
     uint64_t cpu_hz, wall_hz; /* 0: as configured */

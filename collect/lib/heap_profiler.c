@@ -12,6 +12,7 @@
 
 /* Bytes after which a thread checks whether a profile was started. */
 enum { LOOK_AGAIN = 64 * 1024 };
+#define MOST_MEAN ((uint64_t)1 << 40)
 
 static struct {
     unsigned n_users;                       /* used by the collecting thread: alloc and in use */
@@ -168,6 +169,13 @@ void sf_heap_profiler_put_back(const struct sf_heap_held *held)
     heap_profiler_add(held->p, &o);
 }
 
+void sf_heap_profiler_brake(void)
+{
+    uint64_t mean = atomic_load(&h.mean);
+    if (mean && mean < MOST_MEAN)
+        atomic_compare_exchange_strong(&h.mean, &mean, 2 * mean);
+}
+
 /* ---- in the collecting thread ---- */
 
 static const char *blind; /* set before threads exist */
@@ -238,6 +246,11 @@ static void add_live(void)
         sf_live_objects_each(live, on_live, &s);
     sf_profiler_count_dropped(SF_SAMPLES_INUSE, atomic_exchange(&h.unaligned, 0) +
                                                     (live ? sf_live_objects_lost(live) : 0));
+}
+
+void sf_heap_profiler_release(void)
+{
+    heap_profiler_pace(sf_profiler_period(SF_SAMPLES_ALLOC));
 }
 
 const struct sf_profiler_source sf_heap_alloc_source = {

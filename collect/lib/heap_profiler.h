@@ -67,6 +67,11 @@ bool sf_heap_profiler_inuse(int64_t *bytes, int64_t *objects);
 /* Samples since the process started, and the mean of the gaps drawn now; 0: off. Any thread. */
 void sf_heap_profiler_count(uint64_t *n_samples, uint64_t *mean);
 
+/* In a hook: doubles the mean of gaps drawn from now on; until release, in the collecting thread.
+ */
+void sf_heap_profiler_brake(void);
+void sf_heap_profiler_release(void);
+
 /* Why the hooks cannot see allocations; constant text. NULL: they can. */
 void sf_heap_profiler_set_blind(const char *why);
 const char *sf_heap_profiler_blind(void);

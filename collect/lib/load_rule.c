@@ -1,7 +1,8 @@
 #include "collect/lib/load_rule.h"
 
-#define FLOOR 0.125
-#define STEP  0.25
+#define FLOOR      (1.0 / SF_LOAD_FLOOR_PARTS)
+#define DEBT_FLOOR 0.125 /* of the usual lowest share, while something is to be repaid */
+#define STEP       0.25
 enum {
     RESUME_BELOW = 1000, /* hundredths of a percent below the threshold */
     PAUSE_AFTER = 2      /* intervals */
@@ -48,6 +49,11 @@ static double lowest_share(const struct sf_load *l)
     return l->floor > 0 ? l->floor : FLOOR;
 }
 
+static double least_share(const struct sf_load *l, const struct sf_load_seen *seen)
+{
+    return seen->repay > 0 ? lowest_share(l) * DEBT_FLOOR : lowest_share(l);
+}
+
 static double event_limit(unsigned halvings)
 {
     return 1.0 / (1u << halvings);
@@ -92,11 +98,30 @@ static bool is_loaded(const struct sf_profiling *rules, const struct sf_load_see
            (rules->adaptive_memory_len && seen->memory_len >= rules->adaptive_memory_len);
 }
 
-/* The rate that the budget allows comes in steps of half the lowest one: it stays. */
+/* The rate that the budget allows comes in steps of half the lowest one: it stays. Below that, each
+ * step is half of the one before. */
 static double steps(const struct sf_load *l, double share)
 {
-    double step = lowest_share(l) / 2;
-    return (double)(int)(share / step) * step;
+    double step = lowest_share(l) / 2, least = lowest_share(l) * DEBT_FLOOR;
+    if (share >= step)
+        return (double)(int)(share / step) * step;
+    while (step > least && step > share)
+        step /= 2;
+    return step;
+}
+
+void sf_load_rule_cap(struct sf_load *l, double share)
+{
+    double most = share < lowest_share(l) ? lowest_share(l) : share < 1 ? steps(l, share) : 1;
+    if (sf_load_rule_share(l) > most)
+        l->lowered = 1 - most;
+}
+
+void sf_load_rule_set_debt(struct sf_load *l, bool is_in_debt)
+{
+    if (l->is_in_debt && !is_in_debt)
+        l->lowered = 1 - lowest_share(l) * DEBT_FLOOR;
+    l->is_in_debt = is_in_debt;
 }
 
 /* Sets the limit of an event's share. Returns the part of `event_ns`, what its samples took in the
@@ -135,7 +160,9 @@ static double limit_events(struct sf_load *l, const struct sf_load_seen *seen, d
 static double budget_of(const struct sf_profiling *rules, const struct sf_load_seen *seen)
 {
     double used_ns = (double)seen->process_ns, idle_ns = (double)seen->length_ns * IDLE_CPUS;
-    return (used_ns > idle_ns ? used_ns : idle_ns) * rules->adaptive_budget_per_10000 / 10000;
+    double all_ns = (used_ns > idle_ns ? used_ns : idle_ns) * rules->adaptive_budget_per_10000 /
+                    10000;
+    return all_ns * (1 - seen->repay);
 }
 
 bool sf_load_rule_is_burst(const struct sf_profiling *rules, uint64_t events_ns,
@@ -161,6 +188,7 @@ static void budget_step(struct sf_load *l, const struct sf_profiling *rules,
 {
     double share = sf_load_rule_share(l), next, allowed, budget_ns = budget_of(rules, seen);
     double own_ns = (double)seen->own_ns - limit_events(l, seen, budget_ns, is_early);
+    double least = least_share(l, seen);
     allowed = allowed_of(share, own_ns, (double)seen->threads_ns, budget_ns);
     if ((!is_early && rules->is_adaptive && is_loaded(rules, seen)) || own_ns > budget_ns)
         next = share / 2;
@@ -168,21 +196,22 @@ static void budget_step(struct sf_load *l, const struct sf_profiling *rules,
         next = is_early ? share : share + STEP;
     if (next > allowed)
         next = steps(l, allowed);
-    next = next > 1 ? 1 : next < lowest_share(l) ? lowest_share(l) : next;
+    least = is_early && share < least ? share : least; /* it only lowers rates */
+    next = next > 1 ? 1 : next < least ? least : next;
     l->lowered = 1 - next;
 }
 
 void sf_load_rule_step_early(struct sf_load *l, const struct sf_profiling *rules,
                              const struct sf_load_seen *seen)
 {
-    if (!l->is_paused)
+    if (!l->is_paused && !l->is_in_debt)
         budget_step(l, rules, seen, true);
 }
 
 void sf_load_rule_step_burst(struct sf_load *l, const struct sf_profiling *rules,
                              const struct sf_load_seen *seen)
 {
-    if (!l->is_paused)
+    if (!l->is_paused && !l->is_in_debt)
         limit_events(l, seen, budget_of(rules, seen), true);
 }
 
@@ -190,6 +219,6 @@ void sf_load_rule_step(struct sf_load *l, const struct sf_profiling *rules,
                        const struct sf_load_seen *seen)
 {
     shed(l, rules, seen);
-    if (!l->is_paused) /* otherwise no samples are taken, so their cost is unknown */
+    if (!l->is_paused && !l->is_in_debt) /* otherwise no sample is taken: its cost is unknown */
         budget_step(l, rules, seen, false);
 }

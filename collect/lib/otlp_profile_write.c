@@ -182,6 +182,8 @@ static uint32_t otlp_profile_write_end_location(struct writer *w, uint8_t end)
         otlp_profile_write_name_all(&f, SF_STR("[paused: the host was overloaded]"));
     else if (end == SF_END_PAUSED + SF_PAUSE_CONTROL)
         otlp_profile_write_name_all(&f, SF_STR("[paused: switched off by the server]"));
+    else if (end == SF_END_PAUSED + SF_PAUSE_BUDGET)
+        otlp_profile_write_name_all(&f, SF_STR("[paused: profiling exceeded its budget]"));
     else
         otlp_profile_write_name_all(&f, end == SF_WALK_FULL ? SF_STR("(truncated)")
                                                             : SF_STR("[unknown caller]"));

@@ -1,6 +1,7 @@
 /* own_cost.h - the CPU time that profiling itself takes in this process: handlers and hooks that
  * take samples, and the library's threads that collect, name and send them. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Add the time of one sample in its hook, or in its handler, to which the cost of the signal is
@@ -15,8 +16,22 @@ void sf_own_cost_add_switches(uint64_t n, unsigned n_clocks);
 /* The part spent on reading symbols, in the library's threads. */
 void sf_own_cost_add_symbols(uint64_t ns);
 uint64_t sf_own_cost_symbols_ns(void);
-uint64_t sf_own_cost_heap_ns(void);  /* the part of heap samples */
-uint64_t sf_own_cost_waits_ns(void); /* the part of samples of waits */
+/* The part that is not to be repaid: calls of the program that wait for the library's threads, and
+ * names that are read without a budget. */
+void sf_own_cost_add_asked(uint64_t ns);
+uint64_t sf_own_cost_asked_ns(void);
+uint64_t sf_own_cost_heap_ns(void);           /* the part of heap samples */
+uint64_t sf_own_cost_waits_ns(void);          /* the part of samples of waits */
+uint64_t sf_own_cost_signals_ns(uint64_t *n); /* the part of CPU samples, and their number */
+/* Calls `alarm` once, when samples have taken `ns` more than now. Calls `brake` when samples of
+ * events take more than twice that, and again for each half of it: the thread that was to be woken
+ * does not run. Both are called in handlers and hooks. */
+struct sf_own_cost_watch {
+    uint64_t ns;
+    void (*alarm)(void);
+    void (*brake)(bool is_heap); /* else waits */
+};
+void sf_own_cost_watch(const struct sf_own_cost_watch *w);
 /* The recent share of profiling in the process's CPU time, in millionths, over 10 s or longer: a
  * shorter time may contain no more than the library's own thread. */
 #define SF_OWN_COST_WINDOW_NS ((int64_t)10000000000)

@@ -3,7 +3,6 @@
 #include "collect/lib/governor.h"
 #include "collect/lib/library.h"
 #include "collect/lib/otlp_profile_write.h"
-#include "collect/lib/own_cost.h"
 #include "collect/lib/profile_sources.h"
 #include "collect/lib/sample.h"
 #include "collect/lib/selection.h"
@@ -41,8 +40,7 @@ static void lib_profile_upload(struct sf_profile *list, unsigned n)
     sf_selection_next_window();
     exporter.write_resource(&resource);
     exporter.write_scope(&scope);
-    sf_symbol_budget_earn(&symbols, sf_governor_budget(), sf_clock_process_cpu_ns(),
-                          sf_own_cost_ns() - sf_own_cost_symbols_ns());
+    sf_symbol_budget_set(&symbols, sf_governor_symbol_credit(), sf_clock_process_cpu_ns());
     err = sf_otlp_profile_write(list, n,
                                 &(struct sf_otlp_frame){sf_buf_bytes(&resource),
                                                         sf_buf_bytes(&scope),

@@ -447,11 +447,15 @@ static void end_pause(void)
 
 void sf_profiler_pause(enum sf_pause why)
 {
-    bool is_paused = atomic_load(&p.pause);
-    if (why && !is_paused)
+    enum sf_pause before = (enum sf_pause)atomic_load(&p.pause);
+    if (why && !before) {
         begin_pause(why);
-    else if (!why && is_paused)
+    } else if (!why && before) {
         end_pause();
+    } else if (why != before) { /* the rest has another reason */
+        report_pause(sf_clock_mono_ns());
+        atomic_store(&p.pause, why);
+    }
     note_kinds();
 }
 
@@ -479,6 +483,7 @@ static void free_wish(struct wish *w)
 
 static void fulfil(struct wish *w)
 {
+    uint64_t begin_ns = sf_clock_thread_cpu_ns() - sf_own_cost_symbols_ns();
     int open = OPEN;
     if (w->what == START)
         w->err = start_kinds(w);
@@ -494,6 +499,8 @@ static void fulfil(struct wish *w)
         else
             close_window(~0u, false);
     }
+    if (w->what != START)
+        sf_own_cost_add_asked(sf_clock_thread_cpu_ns() - sf_own_cost_symbols_ns() - begin_ns);
     if (!atomic_compare_exchange_strong(&w->state, &open, DONE))
         free_wish(w);
     sf_notifier_notify(&p.done);

@@ -95,7 +95,7 @@ void sf_profiler_spread(int64_t most_ns);
 /* Changes the periods, by kind; 0: unchanged. A change ends the current window. */
 void sf_profiler_pace(const uint64_t periods[SF_SAMPLES_KINDS]);
 /* Why sampling is paused. */
-enum sf_pause { SF_PAUSE_NONE, SF_PAUSE_LOAD, SF_PAUSE_CONTROL };
+enum sf_pause { SF_PAUSE_NONE, SF_PAUSE_LOAD, SF_PAUSE_CONTROL, SF_PAUSE_BUDGET };
 void sf_profiler_pause(enum sf_pause why);
 /* Any thread. How often and how long sampling was paused in total until now. */
 enum sf_pause sf_profiler_paused(uint64_t *times, uint64_t *ns);

@@ -55,7 +55,7 @@ static bool is_recorded(void)
 static void recorded_tell_sent(void)
 {
     sf_counters c = {.size = sizeof(c)};
-    char why[240] = "", of_heap[40] = "", said[400];
+    char why[240] = "", of_heap[40] = "", paused[100] = "", said[500];
     uint64_t process_ns = sf_clock_process_cpu_ns();
     int fd = open(said_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), len;
     sf_counters_read(&c);
@@ -65,12 +65,17 @@ static void recorded_tell_sent(void)
     if (c.heap_samples)
         snprintf(of_heap, sizeof(of_heap), " (%llu of the heap)",
                  (unsigned long long)c.heap_samples);
-    len = snprintf(
-        said, sizeof(said),
-        "%llu samples taken%s, %llu profiles sent, which took %.1f %% of %.1f s of CPU time%s%s\n",
-        (unsigned long long)c.samples_taken, of_heap, (unsigned long long)c.profiles_sent,
-        process_ns ? 100 * (double)c.profiling_cpu_ns / (double)process_ns : 0,
-        (double)process_ns / 1e9, why[0] ? "; " : "", why);
+    if (c.profiling_paused) /* otherwise it would seem to show all of the program's time */
+        snprintf(paused, sizeof(paused),
+                 "; paused for %.1f s (busy host, or over the budget of profiling)",
+                 (double)c.profiling_paused_ms / 1e3);
+    len = snprintf(said, sizeof(said),
+                   "%llu samples taken%s, %llu profiles sent, which took %.1f %% of %.1f s of CPU "
+                   "time%s%s%s\n",
+                   (unsigned long long)c.samples_taken, of_heap,
+                   (unsigned long long)c.profiles_sent,
+                   process_ns ? 100 * (double)c.profiling_cpu_ns / (double)process_ns : 0,
+                   (double)process_ns / 1e9, paused, why[0] ? "; " : "", why);
     if (fd < 0 || write(fd, said, (size_t)len) != len)
         sf_library_say("record: the report cannot be written");
     if (fd >= 0)

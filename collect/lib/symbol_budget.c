@@ -1,28 +1,16 @@
 #include "collect/lib/symbol_budget.h"
 
 enum {
-    LEAST_PART = 10,  /* at least 1/10 of the budget is for symbols, whatever samples take */
     MUCH_PARTS = 400, /* reading one file may take 1/400 of the CPU time */
     LITTLE_PARTS = 4000,
     FIRST_LINES_NS = 3000000, /* assumed cost of a file that was never read */
     FIRST_NAMES_NS = 300000
 };
 
-void sf_symbol_budget_earn(struct sf_symbol_budget *b, uint32_t budget_per_10000,
-                           uint64_t process_ns, uint64_t other_ns)
+void sf_symbol_budget_set(struct sf_symbol_budget *b, int64_t credit_ns, uint64_t process_ns)
 {
-    uint64_t ran_ns = process_ns - b->process_ns, other = other_ns - b->other_ns;
-    double earned_ns = (double)ran_ns * budget_per_10000 / 10000, least_ns = earned_ns / LEAST_PART;
-    if (!b->has_begun) {
-        b->has_begun = true;
-        b->credit_ns = SF_SYMBOL_CREDIT_FIRST_NS;
-    }
-    earned_ns = earned_ns - (double)other > least_ns ? earned_ns - (double)other : least_ns;
-    b->credit_ns += (int64_t)earned_ns;
-    if (b->credit_ns > SF_SYMBOL_CREDIT_MOST_NS)
-        b->credit_ns = SF_SYMBOL_CREDIT_MOST_NS;
+    b->credit_ns = credit_ns > SF_SYMBOL_CREDIT_MOST_NS ? SF_SYMBOL_CREDIT_MOST_NS : credit_ns;
     b->process_ns = process_ns;
-    b->other_ns = other_ns;
 }
 
 void sf_symbol_budget_spend(struct sf_symbol_budget *b, uint64_t ns)

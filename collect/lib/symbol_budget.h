@@ -1,28 +1,22 @@
 /* symbol_budget.h - limits the CPU time for reading symbols.
  *
  * Reading names, lines and inlined calls of new code takes milliseconds to seconds of CPU time,
- * whatever the sampling rate is. So this work uses a credit: the budget for profiling is a share (1
- * %) of the program's CPU time; what samples and threads leave of it is saved, up to a quarter of a
- * second, and spent on reading. A process starts with a small credit for its first profile. Files
- * that exceed the credit are read later; until then code has its name from the symbol table, or
- * only its address. The caller measures; no clock is used here. */
+ * whatever the sampling rate is. So this work uses a credit: what samples and threads leave of the
+ * budget for profiling is saved (cost_account.h), up to a quarter of a second, and spent on
+ * reading. Files that exceed the credit are read later; until then code has its name from the
+ * symbol table, or only its address. The caller measures; no clock is used here. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SF_SYMBOL_CREDIT_FIRST_NS ((int64_t)50000000)
-#define SF_SYMBOL_CREDIT_MOST_NS  ((int64_t)250000000)
+#define SF_SYMBOL_CREDIT_MOST_NS ((int64_t)250000000)
 
 struct sf_symbol_budget { /* a zeroed struct is the initial state */
-    bool has_begun;
-    int64_t credit_ns;   /* negative: the last reading took longer than expected */
-    uint64_t process_ns; /* CPU time of the process up to which credit was added */
-    uint64_t other_ns;   /* the same for the cost of profiling without symbols */
+    int64_t credit_ns;    /* negative: the last reading took longer than expected */
+    uint64_t process_ns;  /* CPU time of the process when the credit was set */
 };
 
-/* Adds credit: the CPU times of the process and of profiling without symbols, until now. */
-void sf_symbol_budget_earn(struct sf_symbol_budget *b, uint32_t budget_per_10000,
-                           uint64_t process_ns, uint64_t other_ns);
+void sf_symbol_budget_set(struct sf_symbol_budget *b, int64_t credit_ns, uint64_t process_ns);
 void sf_symbol_budget_spend(struct sf_symbol_budget *b, uint64_t ns);
 
 struct sf_symbol_price { /* of one file; zeroed: never read */

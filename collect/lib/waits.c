@@ -6,7 +6,7 @@
 #include "collect/lib/hook_thread.h"
 #include "collect/lib/sample.h"
 
-enum { UNIT_NS = 1000 };
+enum { UNIT_NS = 1000, MOST_DOUBLINGS = 16 };
 
 static struct {
     atomic_uint generations[2]; /* of mutex and block profiles; incremented with every start */
@@ -123,6 +123,13 @@ void sf_waits_begin(enum sf_sample_kind kind)
 {
     atomic_store(&g.mean_ns, SF_WAIT_MEAN_NS);
     atomic_fetch_add(generation_of(kind), 1);
+}
+
+void sf_waits_brake(void)
+{
+    uint64_t mean_ns = atomic_load(&g.mean_ns);
+    if (mean_ns < (uint64_t)SF_WAIT_MEAN_NS << MOST_DOUBLINGS)
+        atomic_compare_exchange_strong(&g.mean_ns, &mean_ns, 2 * mean_ns);
 }
 
 void sf_waits_pace(uint64_t mean_ns)

@@ -33,3 +33,5 @@ void sf_waits_count(uint64_t *n_samples, uint64_t *mean_ns);
 /* A profile begins, with the usual mean; what was summed up before is dropped. */
 void sf_waits_begin(enum sf_sample_kind kind);
 void sf_waits_pace(uint64_t mean_ns); /* at least SF_WAIT_MEAN_NS */
+
+void sf_waits_brake(void); /* in a hook: twice the mean, until the next sf_waits_pace() */

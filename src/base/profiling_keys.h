@@ -84,9 +84,9 @@ enum { SF_PROFILING_DEPTH_MAX = 128 }; /* frames for which a collector has space
     KEY("adaptive.memory_threshold", SIZE, adaptive_memory_len, "512MB", 0, 0,                   \
         "lower the rate when the process or its control group uses this much memory; 0: never")  \
     KEY("adaptive.budget", PERCENT, adaptive_budget_per_10000, "1%", 0, 0,                       \
-        "maximum CPU time of profiling itself, as a share of the process's: rates are lowered "  \
-        "and symbolization is delayed to keep it after the first second, even if enabled is "    \
-        "false")                                                                                 \
+        "maximum CPU time of profiling itself, as a share of the process's, and 50 ms once: "    \
+        "rates are lowered, symbolization is delayed and profiling pauses to keep it, even if "  \
+        "enabled is false")                                                                      \
     KEY("adaptive.interval", DURATION, adaptive_interval_ns, "10s", 100000000ull,                \
         3600000000000ull, "time between two decisions of adaptive and load_shedding")            \
     KEY("load_shedding.enabled", BOOL, has_shedding, "true", 0, 0,                               \

@@ -22,9 +22,10 @@ static const struct sf_coverage_note notes[NOTES] = {
                     "everywhere"},
     [PAUSED] = {"profiling_paused",
                 "profiling paused for a part of this time: the host was overloaded "
-                "(profiling.load_shedding), or it was switched off. Spans of that part have no "
-                "samples; the profile type profiling_paused:nanoseconds says when and for how "
-                "long"},
+                "(profiling.load_shedding), profiling had exceeded its budget "
+                "(profiling.adaptive.budget), or it was switched off. Spans of that part have no "
+                "samples; the profile type profiling_paused:nanoseconds says when, why and for "
+                "how long"},
 };
 
 static bool coverage_notes_is_cpu(const struct sf_profile_type *t)

@@ -118,8 +118,8 @@ CASES = {
     # One window: where the budget lowers the rate another begins.
     "profiling.max_profile_size": lambda: [counters("varied", "cpu", cpu__sample_rate="1000", upload_interval="1h", adaptive__interval="1h", adaptive__budget="100%",
                                                     max_profile_size=size)[1:3] for size in ("64KiB", "10MB")] == [[0, 1], [1, 0]],
-    "profiling.upload_interval": lambda: counters("hot", "cpu", upload_interval="100ms")[1] > 2
-    and counters("hot", "cpu", upload_interval="1h")[1] == 1,
+    "profiling.upload_interval": lambda: counters("hot", "cpu", upload_interval="100ms", adaptive__budget="100%")[1] > 2
+    and counters("hot", "cpu", upload_interval="1h", adaptive__budget="100%")[1] == 1,
     "profiling.conditional.share": lambda: "quick" in named(conditional__share="100%") and "quick" not in named(),
     # Twice: one request in a hundred is in the default.
     "profiling.conditional.baseline": lambda: all("quick" in named(conditional__baseline="100%") for _ in range(2)),

@@ -13,6 +13,7 @@ import re
 import statistics
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.environ["SOURCE_ROOT"], "tests", "flow"))
 import library_home  # noqa: E402
@@ -24,6 +25,8 @@ IDLE_CPUS = 0.1  # a program that gets less of a CPU counts as one that gets so 
 UNITS = os.environ.get("OWN_COST_UNITS", "15000")
 SECONDS, MOST_WATCHES = os.environ.get("OWN_COST_SECONDS", "40"), 6  # for prices of samples
 PHASES, MOST_RUNS = 300, int(os.environ.get("OWN_COST_RUNS", "3"))
+START_S = 0.050  # SF_COST_START_NS of collect/lib/cost_account.h
+CAPTURE_BUDGET = 10.0  # percent: SF_CAPTURE_BUDGET
 GOOD_ERROR = 0.05  # percent of a program that is sampled as usual
 MOST_ERROR = 0.15  # with more than this nothing can be said
 SERVER = Server().start()
@@ -134,19 +137,22 @@ def prices():
     return PRICES[0]
 
 
-def from_the_start(name, with_it, without):
-    """Prints the cost in the first half of a run, which is not held to the budget: with the start of the library, its first second
-    at the configured rates, and the symbols of its first profiles (docs/c-library.md)."""
-    part = with_it.first
-    n_events = part.n_heap + part.n_waits
-    taken_s, error_s = prices().of(part.n_samples - n_events, n_events)
-    cost, error = 100 * taken_s / part.cpu_s + part.threads - without.first.threads, 100 * error_s / part.cpu_s
-    print(f"# {name}, from the start of the process on: {cost:.2f} % (standard error {error:.2f}) of {part.cpu_s:.1f} CPU seconds; the library's own figure "
-          f"{part.own:.2f} %", flush=True)
+def from_the_start(name, with_it, without, more_s=0.0):
+    """Holds the first half of a run and the whole of it to what profiling may cost from the start of the process on: the budget and
+    START_S, and what `more_s` adds."""
+    for what, parts, bare in (("first half", [with_it.first], [without.first]), ("whole", [with_it.first, with_it], [without.first, without])):
+        taken_s, error_s = prices().of(sum(p.n_samples - p.n_heap - p.n_waits for p in parts), sum(p.n_heap + p.n_waits for p in parts))
+        cpu_s, own_s = sum(p.cpu_s for p in parts), sum(p.own * p.cpu_s for p in parts) / 100
+        cost_s = taken_s + (sum(p.threads * p.cpu_s for p in parts) - sum(p.threads * p.cpu_s for p in bare)) / 100
+        allowed_s = sum(p.budget * p.cpu_s for p in parts) / 100
+        print(f"# {name}, {what}: {cost_s * 1e3:.1f} ms (standard error {error_s * 1e3:.1f}) of {cpu_s:.1f} CPU seconds, {100 * cost_s / cpu_s:.2f} %; the library's "
+              f"own figure {own_s * 1e3:.1f}; allowed are {allowed_s * 1e3:.1f} and {1e3 * (START_S + more_s):.0f} ms", flush=True)
+        assert cost_s - 3 * error_s <= allowed_s + START_S + more_s, (name, what, cost_s, allowed_s)
+        assert own_s <= allowed_s + START_S + more_s, (name, what, own_s, allowed_s)
 
 
 def hold(name, with_it, without):
-    """One run as people have it, and the same work without profilers, one after the other: their threads are not compared by time."""
+    """The second half of one run as people have it, and the same work without profilers, one after the other: their threads are not compared by time."""
     # A sample of a wait does what one of the heap does, and without a table of objects.
     n_events = with_it.n_heap + with_it.n_waits
     taken_s, error_s = prices().of(with_it.n_samples - n_events, n_events)
@@ -239,6 +245,21 @@ def test_the_library_at_a_raised_rate():
     with_it, without = End(start([TOIL, UNITS], env)), End(start(*off()))
     from_the_start("library, CPU raised to 1,000 Hz by the server", with_it, without)
     hold("library, CPU raised to 1,000 Hz by the server", with_it, without)
+
+
+def test_a_capture_costs_no_more_than_its_share():
+    env = environment("captured", SPANFLAME_PROFILES="cpu", CONTROL_ENABLED="true", ADAPTIVE_INTERVAL="1s")
+    process, seconds, got = start([TOIL, UNITS], env), 3, None
+    for _ in range(600):  # until it has asked for its settings
+        got = SERVER.request("POST", f"/api/v1/profiling/capture?service=captured&seconds={seconds}&rate=1000&wait=false",
+                             headers={"Content-Type": "application/json"})
+        if got.status == 202:
+            break
+        time.sleep(0.05)
+    assert got.status == 202, (got.status, got.text)
+    with_it, without = End(process), End(start(*off()))
+    from_the_start("library, a capture at 1,000 Hz", with_it, without,
+                   START_S + CAPTURE_BUDGET / 100 * (seconds + 2) * os.cpu_count())  # it begins and ends within a second
 
 
 def test_record():

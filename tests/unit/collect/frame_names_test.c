@@ -28,7 +28,6 @@ static struct sf_named_frame name_with(struct sf_symbol_budget *b, int64_t credi
     struct sf_raw_sample s = {.n_frames = 1, .frames = {at}, .values = {1, 1}};
     struct sf_frame_names names;
     static struct sf_named_frame f;
-    b->has_begun = true;
     b->credit_ns = credit_ns;
     sf_profile_table_add(&t, &s);
     sf_frame_names_open(&names, b);

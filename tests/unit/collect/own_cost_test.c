@@ -75,3 +75,59 @@ TEST(own_cost, is_a_share_of_ten_seconds_or_more)
     w = (struct sf_own_cost_window){0};
     assert_int_equal(share_at(&w, 0, 0, 0), 0);
 }
+
+static unsigned n_alarms;
+static void count_alarm(void)
+{
+    n_alarms++;
+}
+
+TEST(own_cost, wakes_the_governor_once_when_samples_took_so_much)
+{
+    sf_own_cost_price_signals(40000);
+    sf_own_cost_watch(&(struct sf_own_cost_watch){100000, count_alarm, NULL});
+    sf_own_cost_add_signal(10000);
+    assert_int_equal(n_alarms, 0);
+    sf_own_cost_add_signal(10000);
+    assert_int_equal(n_alarms, 1);
+    sf_own_cost_add_wait(40000);
+    assert_int_equal(n_alarms, 1);
+    sf_own_cost_watch(&(struct sf_own_cost_watch){100000, count_alarm, NULL});
+    sf_own_cost_add_heap(40000);
+    assert_int_equal(n_alarms, 2);
+}
+
+static unsigned n_brakes[2];
+static void count_brake(bool is_heap)
+{
+    n_brakes[is_heap]++;
+}
+
+TEST(own_cost, brakes_events_that_were_not_looked_at)
+{
+    static const unsigned heap[] = {0, 0, 1, 1, 2, 2, 3, 4}; /* 200 us, and each 50 more */
+    sf_own_cost_watch(&(struct sf_own_cost_watch){100000, NULL, count_brake});
+    sf_own_cost_price_signals(40000);
+    for (int i = 0; i < 10; i++)
+        sf_own_cost_add_signal(10000); /* these do not count */
+    for (int i = 0; i < 8; i++) {
+        sf_own_cost_add_heap(i == 7 ? 20000 : i < 2 ? 20000 : i == 2 ? 20000 : 8000);
+        assert_int_equal(n_brakes[1], heap[i]);
+    }
+    assert_int_equal(n_brakes[0], 0);
+    sf_own_cost_watch(&(struct sf_own_cost_watch){100000, NULL, count_brake});
+    for (int i = 0; i < 3; i++)
+        sf_own_cost_add_wait(20000);
+    assert_int_equal(n_brakes[0], 1);
+}
+
+TEST(own_cost, knows_what_cpu_samples_took)
+{
+    uint64_t before, n, ns = sf_own_cost_signals_ns(&before);
+    sf_own_cost_price_signals(40000);
+    sf_own_cost_add_signal(2000);
+    sf_own_cost_add_signal(4000);
+    sf_own_cost_add_heap(4000);
+    assert_int_equal(sf_own_cost_signals_ns(&n) - ns, 86000);
+    assert_int_equal(n - before, 2);
+}

@@ -175,3 +175,21 @@ TEST(waits, what_finds_no_room_is_carried_by_the_next_sample)
     }
     assert_int_equal((uint64_t)seen.n + sf_hook_self.block.n, n);
 }
+
+TEST(waits, a_brake_doubles_the_mean_until_it_is_set_again)
+{
+    uint64_t n, mean_ns;
+    begin();
+    sf_waits_pace(4 * MS);
+    sf_waits_brake();
+    sf_waits_brake();
+    sf_waits_count(&n, &mean_ns);
+    assert_int_equal(mean_ns, 16 * MS);
+    for (int i = 0; i < 100; i++)
+        sf_waits_brake();
+    sf_waits_count(&n, &mean_ns);
+    assert_int_equal(mean_ns, (1 << 16) * MS);
+    sf_waits_pace(4 * MS);
+    sf_waits_count(&n, &mean_ns);
+    assert_int_equal(mean_ns, 4 * MS);
+}
