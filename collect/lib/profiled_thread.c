@@ -159,6 +159,29 @@ static void change_period(struct sf_profiled_thread *t, uint64_t period_ns)
         atomic_store_explicit(&t->period_ns, period_ns, memory_order_relaxed);
 }
 
+/* A much higher rate does not wait for the end of a gap that was drawn for a low one: a thread that
+ * sleeps most of the time may need minutes to reach it. The next sample represents the part of the
+ * gap that has passed, too. If the timer expired meanwhile, a new gap has begun. */
+static void shorten_gap(struct sf_profiled_thread *t, uint64_t period_ns)
+{
+    uint64_t taken_ns = atomic_load(&t->taken_ns), gap_ns = atomic_load(&t->gap_ns), left_ns;
+    struct itimerspec every;
+    if (timer_gettime(t->timer, &every))
+        return;
+    left_ns = profiled_thread_ns_of(every.it_value);
+    if (!left_ns)
+        return;
+    if (left_ns > period_ns && left_ns <= gap_ns) {
+        atomic_store(&t->gap_ns, gap_ns - left_ns + period_ns);
+        every.it_value = timespec_of(period_ns);
+    }
+    every.it_interval = timespec_of(period_ns);
+    timer_settime(t->timer, 0, &every, NULL);
+    atomic_store(&t->period_ns, period_ns);
+    if (atomic_load(&t->taken_ns) != taken_ns)
+        atomic_store(&t->gap_ns, period_ns);
+}
+
 /* Adds the time since the last sample to the next one, so that the sum equals the thread's CPU
  * clock. A pending sample is counted too early here, which the next call corrects. */
 static void settle_perf(struct sf_profiled_thread *t, uint64_t each_ns)
@@ -536,16 +559,21 @@ static bool may_have_perf(struct sf_profiled_thread *t, uint64_t period_ns)
     return !t->is_ticked;
 }
 
+enum { MUCH_RAISED = 3 };
+
 static void change_clock(struct sf_profiled_threads *all, struct sf_profiled_thread *t,
                          const struct update *u, bool has_run)
 {
     uint64_t period_ns = t->is_hastened ? all->fast_ns : u->period_ns;
+    bool is_raised = atomic_load(&t->period_ns) > MUCH_RAISED * period_ns;
     if (all->has_perf && (t->is_fresh || may_have_perf(t, period_ns))) {
         go_on_with_perf(all, t, u->sigs.perf, period_ns);
-    } else if (has_run && sf_clock_pair_is_on(&t->perf)) {
+    } else if ((has_run || is_raised) && sf_clock_pair_is_on(&t->perf)) {
         change_perf(all, t, u->sigs.perf, period_ns);
         if (t->is_ticked)
             go_on_with_timer(all, t, u->sigs.timer, vary(&all->chance, period_ns));
+    } else if (is_raised) {
+        shorten_gap(t, vary(&all->chance, period_ns));
     } else if (has_run) {
         change_period(t, vary(&all->chance, period_ns));
     }

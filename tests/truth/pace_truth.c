@@ -143,3 +143,63 @@ TEST(pace, a_thread_that_switches_often_costs_little_and_has_its_total)
     assert_true(fabs((double)got_ns - (double)all_ns) < 0.02 * (double)all_ns);
     assert_true(own_ns < all_ns / 40); /* a clock of perf's would take a tenth of the first part */
 }
+
+/* Threads that sleep most of the time use a few hundredths of a second while the rate is low: at
+ * one sample in a second of CPU time the first one would come in half a minute. */
+enum { SLEEPERS = 20, LOW_NAPS = 20, NAPS = 120, NAP_NS = 10000000, WORK_NS = 1000000 };
+static atomic_bool is_raised;
+static atomic_uint n_slept;
+
+static void *sleep_mostly(void *arg)
+{
+    struct timespec found = {0, 400000000}, nap = {0, NAP_NS};
+    uint64_t begin_ns;
+    nanosleep(&found, NULL);
+    begin_ns = cpu_ns();
+    for (int i = 0; i < NAPS; i++) {
+        uint64_t now_ns = cpu_ns();
+        while (cpu_ns() - now_ns < WORK_NS)
+            ;
+        nanosleep(&nap, NULL);
+        if (i == LOW_NAPS && atomic_fetch_add(&n_slept, 1) + 1 == SLEEPERS)
+            atomic_store(&is_raised, true);
+        while (i == LOW_NAPS && !atomic_load(&is_raised))
+            nanosleep(&nap, NULL);
+    }
+    *(uint64_t *)arg = cpu_ns() - begin_ns;
+    return NULL;
+}
+
+static void raise_rate(int64_t now_ns)
+{
+    uint64_t periods[SF_SAMPLES_KINDS] = {0};
+    (void)now_ns;
+    periods[SF_SAMPLES_CPU] = atomic_load(&is_raised) ? SF_NS_PER_S / 500 : SF_NS_PER_S;
+    sf_profiler_pace(periods);
+}
+
+TEST(pace, a_raised_rate_does_not_wait_for_the_gaps_of_a_low_one)
+{
+    struct sf_why why = {0};
+    pthread_t threads[SLEEPERS];
+    uint64_t used_ns[SLEEPERS], all_ns = 0, got_ns, before_ns = atomic_load(&sent_ns);
+    uint64_t n_before, n_after, n_dropped;
+    sf_profiler_govern(raise_rate);
+    sf_profiler_set_period(SF_SAMPLES_CPU, SF_NS_PER_S);
+    sf_profiler_count(&n_before, &n_dropped);
+    assert_ok(sf_profiler_start(SF_FOR_SERVER, 1u << SF_SAMPLES_CPU, &why));
+    for (int i = 0; i < SLEEPERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, sleep_mostly, &used_ns[i]), 0);
+    for (int i = 0; i < SLEEPERS; i++) {
+        pthread_join(threads[i], NULL);
+        all_ns += used_ns[i];
+    }
+    assert_ok(sf_profiler_stop(SF_FOR_SERVER, 1u << SF_SAMPLES_CPU, NULL, &why));
+    got_ns = atomic_load(&sent_ns) - before_ns;
+    sf_profiler_count(&n_after, &n_dropped);
+    printf("# %.3f s used, %.3f s in %u samples (%+.2f %%)\n", (double)all_ns / 1e9,
+           (double)got_ns / 1e9, (unsigned)(n_after - n_before),
+           ((double)got_ns / (double)all_ns - 1) * 100);
+    assert_true(n_after - n_before > SLEEPERS * (NAPS - LOW_NAPS) / 8);
+    assert_true(fabs((double)got_ns - (double)all_ns) < 0.04 * (double)all_ns);
+}
