@@ -645,6 +645,26 @@ def test_bad_configuration_is_refused_before_anything_starts():
 
 
 @clickhouse_bed.needed
+def test_a_server_that_is_listed_twice_or_in_another_place_is_refused():
+    with clickhouse_bed.Bed(2) as bed:
+        ports = [shard.port for shard in bed.shards]
+        with Server(config(f"clickhouse://127.0.0.1:{ports[0]},localhost:{ports[0]}/spanflame")) as s:
+            s.send([make_span()])
+            wait_for(lambda: s.json("/api/v1/store")["batches"] or s.json("/api/v1/store").get("last_error"))  # seen now, or later
+            s.send([make_span()])
+            wait_for(lambda: "no server may be listed twice" in s.json("/api/v1/store").get("last_error", ""))
+        with Server(config(bed.url("other"))) as s:
+            for _ in range(2):
+                s.send([make_span() for _ in range(20)])
+                shipped(s)
+            assert command(s, "verify")[0] == 0
+        with Server(config(f"clickhouse://127.0.0.1:{ports[1]},127.0.0.1:{ports[0]}/other")) as s:
+            s.send([make_span()])
+            wait_for(lambda: "is number 1 in the list of shards, but has data of number 2" in s.json("/api/v1/store").get("last_error", ""))
+            assert bed.count("other.spans") == 40
+
+
+@clickhouse_bed.needed
 def test_user_password_and_certificates_reach_the_shard_and_no_log():
     with clickhouse_bed.Bed(1) as bed:
         key, cert = (os.path.join(bed.folder, name) for name in ("key.pem", "cert.pem"))

@@ -25,6 +25,7 @@
 #include "store/clickhouse/remote_outbox.h"
 #include "store/clickhouse/remote_source.h"
 #include "store/clickhouse/shard.h"
+#include "store/clickhouse/shard_place.h"
 #include "store/clickhouse/ship_source.h"
 #include "store/clickhouse/stored_rows.h"
 #include "store/local/local.h"
@@ -64,6 +65,7 @@ struct sf_shipper {
     bool is_state_old;          /* the file is older than `state` */
     bool is_resumed;            /* the batch was begun before the last restart */
     bool has_told_columns;      /* that they could not be added */
+    bool has_sent;              /* a batch, since the start */
     bool is_single; /* the next batch takes only one record: the last batch was too large */
     bool has_all;   /* the batch ends where the log ended */
     struct sf_refused_rows refused;
@@ -211,6 +213,9 @@ static enum sf_err make_ready(struct sf_shipper *s, struct target *t, struct sf_
         err = sf_shard_probe(t->shard, version, why);
     if (!err && !t->is_ready)
         err = sf_schema_migrate(t->shard, s->config.address->database, why);
+    if (!err && !t->is_ready)
+        err = sf_shard_place_check(t->shard, s->config.address->database,
+                                   (uint32_t)(t - s->targets), why);
     t->is_ready = !err;
     if (!err &&
         sf_attr_columns_add(s->config.attributes, t->shard, s->config.address->database,
@@ -492,6 +497,9 @@ static void begin_sending(struct sf_shipper *s)
 static void shipper_count_batch(struct sf_shipper *s)
 {
     s->said[0] = 0;
+    for (uint32_t i = 0; i < s->outbox.n_shards && !s->has_sent; i++)
+        s->targets[i].is_ready = false; /* now it shows if a server is listed twice */
+    s->has_sent = true;
     sf_mutex_lock(&s->lock);
     s->counts.n_batches++;
     for (uint32_t i = 0; i < s->outbox.n_shards; i++) {
