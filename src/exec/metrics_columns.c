@@ -3,7 +3,8 @@
  * looked up once per combination. The result of a granule that can no longer change is cached as a
  * partial; where the store forms groups of granules, the sum of a group is cached instead. If a
  * granule is within one step, its starts are not read; if all its rows count in one
- * series, no column is read. */
+ * series, no column is read. A row may stand for several spans that the store counted
+ * (sf_span_grouping). */
 #include "exec/metrics_columns.h"
 
 #include <math.h>
@@ -12,6 +13,7 @@
 #include "base/limits.h"
 #include "exec/eval_attr.h"
 #include "exec/metrics_filter.h"
+#include "exec/metrics_grouping.h"
 #include "exec/metrics_part.h"
 #include "exec/metrics_partial.h"
 #include "exec/metrics_tally.h"
@@ -72,7 +74,8 @@ static void add_spanset_needs(struct sf_row_needs *n, const struct sf_spanset *s
     }
 }
 
-static struct sf_row_needs needs_of(const struct sf_metrics_count *c)
+/* `has_shown`: also what exemplars show. */
+static struct sf_row_needs needs_of(const struct sf_metrics_count *c, bool has_shown)
 {
     const struct sf_metric *m = &c->query->metric;
     struct sf_row_needs n = {0};
@@ -84,7 +87,7 @@ static struct sf_row_needs needs_of(const struct sf_metrics_count *c)
         sf_column_batch_needs_add(&n, &m->by[i]);
     if (sf_metrics_count_takes_attr(m->fn))
         sf_column_batch_needs_add(&n, &m->attr);
-    for (uint32_t i = 0; c->exemplars.n_max && i < c->exemplars.touched.n; i++)
+    for (uint32_t i = 0; has_shown && c->exemplars.n_max && i < c->exemplars.touched.n; i++)
         sf_column_batch_needs_add(&n, &c->exemplars.touched.attrs[i]);
     return n;
 }
@@ -92,7 +95,7 @@ static struct sf_row_needs needs_of(const struct sf_metrics_count *c)
 bool sf_metrics_columns_can(const struct sf_metrics_count *c, const struct sf_store *store)
 {
     return store->ops->span_columns && c->query->metric.fn != SF_FN_COMPARE &&
-           sf_metrics_filter_can(c->query->pipeline) && !(needs_of(c).sources & SF_FROM_TREE);
+           sf_metrics_filter_can(c->query->pipeline) && !(needs_of(c, true).sources & SF_FROM_TREE);
 }
 
 static enum sf_err metrics_columns_prepare(struct run *r)
@@ -104,7 +107,7 @@ static enum sf_err metrics_columns_prepare(struct run *r)
         sf_column_batch_needs_add(&r->by, &m->by[i]);
     if (sf_metrics_count_takes_attr(m->fn))
         sf_column_batch_needs_add(&r->attr, &m->attr);
-    r->all = needs_of(r->c);
+    r->all = needs_of(r->c, true);
     r->all.sources |= SF_FROM_START | SF_FROM_DURATION;
     return SF_OK;
 }
@@ -302,21 +305,40 @@ static enum sf_err keep_exemplar(struct run *r, uint32_t row)
     return SF_OK;
 }
 
+/* Counts the spans that a row stands for; their values are `value`, unless their sum is known. */
+static void count_into(const struct run *r, struct sf_metrics_cell *cell, uint32_t row,
+                       double value)
+{
+    const struct sf_metrics_count *c = r->c;
+    const struct sf_span_columns *cols = r->batch.cols;
+    enum sf_metric_fn fn = c->query->metric.fn;
+    double n = cols->n_same ? (double)cols->n_same[row] : 1;
+    if (!cols->n_same || !cols->sums || isnan(cols->sums[row]) ||
+        (fn != SF_FN_SUM && fn != SF_FN_AVG)) {
+        sf_metrics_count_into(fn, cell, value, n);
+        return;
+    }
+    cell->value += c->query->metric.attr.intrinsic == SF_INTRINSIC_DURATION ? cols->sums[row] / 1e9
+                                                                            : cols->sums[row];
+    cell->n += n;
+}
+
 static void count_row(struct run *r, uint32_t row)
 {
     struct sf_metrics_count *c = r->c;
+    uint64_t n = r->batch.cols->n_same ? r->batch.cols->n_same[row] : 1;
     struct sf_table_series *s;
     struct sf_metrics_cell *cell;
     double value;
     uint8_t bucket;
-    c->n_counted++;
+    c->n_counted += n;
     s = metrics_columns_measure(r, row, &value, &bucket) ? metrics_columns_series_of(r, row, bucket)
                                                          : NULL;
     cell = s ? sf_metrics_table_cell(&c->table, s, r->step) : NULL;
     if (!cell)
         return;
-    sf_metrics_count_into(c->query->metric.fn, cell, value, 1);
-    s->n++;
+    count_into(r, cell, row, value);
+    s->n += (double)n;
 }
 
 /* Counts `n` rows of the series in the step; `s` may be NULL. */
@@ -451,7 +473,7 @@ static bool can_tally(struct run *r)
     enum sf_metric_fn fn = r->c->query->metric.fn;
     /* An aggregate of values, not a count of rows. */
     bool is_number = fn >= SF_FN_MIN && fn <= SF_FN_AVG;
-    return !is_number && !r->is_alone && r->n_memo <= MAX_TALLY &&
+    return !is_number && !r->is_alone && !r->batch.cols->n_same && r->n_memo <= MAX_TALLY &&
            sf_metrics_tally_room(&r->tally, (uint32_t)r->n_memo, r->c->q->req);
 }
 
@@ -661,6 +683,14 @@ static enum sf_err count_columns(struct run *r, struct sf_span_columns *cols)
     return err;
 }
 
+static uint64_t count_spans(const struct sf_span_columns *cols)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; cols->n_same && i < cols->rows.n_rows; i++)
+        n += cols->n_same[i];
+    return cols->n_same ? n : cols->rows.n_rows;
+}
+
 static enum sf_err metrics_columns_walk(struct run *r, struct sf_column_cursor *cursor)
 {
     struct sf_metrics_count *c = r->c;
@@ -671,7 +701,7 @@ static enum sf_err metrics_columns_walk(struct run *r, struct sf_column_cursor *
         if (err == SF_ERR_CORRUPT)
             err = SF_OK; /* the store has noted it, and the answer reports it */
         c->n_traces += cols->n_traces;
-        c->n_spans += cols->rows.n_rows;
+        c->n_spans += count_spans(cols);
         if (!err && c->err)
             err = sf_fail(r->why, c->err, "no memory for the query");
         if (!err && c->on_trace)
@@ -696,6 +726,8 @@ enum sf_err sf_metrics_columns_run(struct sf_metrics_count *c, struct sf_store *
     struct run *r = sf_arena_new(c->q->req, sizeof(*r));
     struct sf_key keys[SF_BATCH_KEYS];
     struct sf_column_cursor *cursor;
+    struct sf_span_grouping grouping;
+    struct sf_row_needs needs = needs_of(c, false);
     struct sf_span_query query = {.from_ns = c->window->from_ns,
                                   .to_ns = c->window->to_ns,
                                   .conds = down->conds,
@@ -722,6 +754,8 @@ enum sf_err sf_metrics_columns_run(struct sf_metrics_count *c, struct sf_store *
         sf_buf_reset(&r->question);
     query.question = sf_buf_bytes(&r->question);
     query.is_group_inside = c->window->is_instant;
+    if (sf_metrics_grouping_make(c, &needs, &grouping))
+        query.grouping = &grouping;
     err = store->ops->span_columns(store, &query, c->q, &cursor, why);
     if (!err) {
         err = metrics_columns_walk(r, cursor);

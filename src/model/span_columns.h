@@ -21,6 +21,33 @@ struct sf_column_group {
     void (*keep)(struct sf_span_columns *c, sf_bytes question, sf_bytes result);
 };
 
+/* What a query computes of spans that it cannot tell apart, besides their number. */
+enum sf_span_measure {
+    SF_MEASURE_NONE,
+    SF_MEASURE_LEAST,
+    SF_MEASURE_MOST,
+    SF_MEASURE_SUM,
+    SF_MEASURE_POWERS /* how many values are in (2^(k-1), 2^k], for each k */
+};
+
+/* For a query that counts spans one by one: which spans it cannot tell apart. Those whose requested
+ * columns (but start, duration and the measured value) are equal, and whose
+ * - starts are in the same step: (from + i * step, from + (i + 1) * step], and `from` itself if
+ *   is_closed; starts outside of the steps are not needed at all
+ * - durations compare alike (less, equal or greater) with each of `durations`
+ * - measured values have the same type, and with POWERS the same k. */
+struct sf_span_grouping {
+    int64_t from_ns, step_ns;
+    uint32_t n_steps;
+    bool is_closed;
+    const int64_t *durations;
+    uint32_t n_durations;
+    enum sf_span_measure measure;
+    /* The measured attribute: of spans (scope SPAN, or ANY: of resources if the span has no value),
+     * one of want_keys; with an empty name, the duration. */
+    struct sf_key measured;
+};
+
 struct sf_span_columns {
     struct sf_span_rows rows; /* with the columns read so far; n_rows may exceed SF_ROWS_MAX */
     uint64_t tables;          /* equal numbers: the same rows.resources and rows.scopes; never 0 */
@@ -48,6 +75,12 @@ struct sf_span_columns {
      * and nothing else may be read. Empty: these are rows. */
     sf_bytes recalled;
     struct sf_column_group group;
+    /* With a grouping: for each row, how many spans the store found that cannot be told apart from
+     * this one, which is one of them: with LEAST or MOST, one with the least or largest value.
+     * `sums` (with SUM) has the sums of their values, durations in nanoseconds; NaN: each has the
+     * value of this one. NULL: each row is one span. */
+    const uint64_t *n_same;
+    const double *sums;
 };
 
 /* Decides which traces can match. `hits` has a byte per trace, 1 where the caller needs a result;

@@ -46,6 +46,7 @@
     X(STORE_MEMO, "store/clickhouse: answers of shards to requests in hand")                \
     X(STORE_ABSENCE, "store/clickhouse: shards that did not answer in time")                \
     X(STORE_LINES, "store/clickhouse: idle connections of readers")                         \
+    X(STORE_CHECKS, "store/clickhouse: which buckets have spans several times")             \
     X(WAL, "wal: queue and counters of the log")                                            \
     X(WAL_SLOTS, "wal: states of the log's files")                                          \
     X(SYMBOL, "symbol: names that were found, and requested files")                         \

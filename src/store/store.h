@@ -90,6 +90,11 @@ struct sf_span_query {
      * instead of the rows. Empty: only rows. */
     sf_bytes question;
     bool is_group_inside; /* a result is useful only if the group is completely in [from, to] */
+    /* For span_columns: spans that the query cannot tell apart. A store that can count them where
+     * they are returns one of each with its number (sf_span_columns.n_same), and every other span
+     * (not yet shipped, stored twice, hidden by an erasure) as a row, so that each counts once. Any
+     * store may ignore it. NULL: only rows. */
+    const struct sf_span_grouping *grouping;
 };
 
 struct sf_tag_query {

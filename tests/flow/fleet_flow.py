@@ -109,9 +109,9 @@ def test_spans_and_profiles_arrive_in_every_column():
         assert totals == (1, 2, 2), totals
         state = s.json("/api/v1/store")
         assert state["rows"] == {"traces": 51, "spans": 52, "profiles": 1, "aggregates": 2, "details": 2}, state
-        assert [x["is_up"] for x in state["shards"]] == [True, True] and state["shards"][0]["schema"] == 6, state
+        assert [x["is_up"] for x in state["shards"]] == [True, True] and state["shards"][0]["schema"] == 7, state
         code, text = command(s, "status")
-        assert code == 0 and "lag 0.0 s" in text and "schema 6" in text, text
+        assert code == 0 and "lag 0.0 s" in text and "schema 7" in text, text
         assert s.metric("spanflame_ship_shards_up") == 2 and s.metric('spanflame_ship_rows_total{table="spans"}') == 52
         code, text = command(s, "verify")
         assert code == 0 and "every row is stored exactly once" in text, text
@@ -477,7 +477,7 @@ def test_a_shard_that_hangs_does_not_hold_up_later_requests():
                 n.append([q for q in proxies[1].questions[before:] if not q.startswith(("SELECT 1 ", "KILL"))])
             assert len(n[0]) == 1 and not any(n[1:]), n  # only probes
             state = reader.json("/api/v1/store")["shards"]
-            assert state[0]["schema"] == 6 and "timed out" in state[1]["error"], state
+            assert state[0]["schema"] == 7 and "timed out" in state[1]["error"], state
             goes_on.set()
 
             def whole():

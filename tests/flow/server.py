@@ -237,7 +237,7 @@ def attribute(number, key, value):
     if isinstance(value, bool):
         inner = field(2, int(value))
     elif isinstance(value, int):
-        inner = field(3, value)
+        inner = field(3, value % 2**64)
     elif isinstance(value, float):
         inner = varint(4 << 3 | 1) + struct.pack("<d", value)
     else:

@@ -21,6 +21,7 @@
 #include "store/clickhouse/answer_memo.h"
 #include "store/clickhouse/attr_columns.h"
 #include "store/clickhouse/batch_check.h"
+#include "store/clickhouse/group_check.h"
 #include "store/clickhouse/lease.h"
 #include "store/clickhouse/mover.h"
 #include "store/clickhouse/operation_union.h"
@@ -37,6 +38,7 @@
 #include "store/clickhouse/shared_text.h"
 #include "store/clickhouse/ship_state.h"
 #include "store/clickhouse/shipper.h"
+#include "store/clickhouse/span_groups.h"
 #include "store/clickhouse/tag_union.h"
 #include "store/clickhouse/trace_search.h"
 #include "store/clickhouse/trace_union.h"
@@ -55,6 +57,7 @@ struct sf_remote {
     struct sf_shipper *shipper;
     struct sf_mover *mover;
     uint64_t history_lsn; /* the last record that was in blocks when the node began to ship */
+    bool is_history_known;
     struct sf_upkeep *upkeep;
     int64_t keep_asked_ns; /* monotonic; used by the judging thread: when the shards last had
                               nothing due */
@@ -62,9 +65,10 @@ struct sf_remote {
     struct sf_answer_memo memo;
     struct sf_attr_columns attributes;
     struct sf_shard_absence absence;
+    struct sf_group_checks checks;
     struct sf_shard_lines *lines; /* of readers */
     size_t answer_len;            /* maximum of an answer of a shard */
-    atomic_uint_fast64_t n_rounds;
+    atomic_uint_fast64_t n_rounds, n_grouped;
 };
 
 static struct sf_remote *remote_of(struct sf_store *s)
@@ -77,6 +81,7 @@ static void remote_done_shared(struct sf_remote *r)
     sf_acks_done(&r->acks);
     sf_answer_memo_done(&r->memo);
     sf_shard_absence_done(&r->absence);
+    sf_group_checks_done(&r->checks);
     sf_shard_lines_free(r->lines);
 }
 
@@ -208,6 +213,8 @@ static struct sf_remote_source remote_source_of(struct sf_store *s)
                                      .has_mover = sf_mover_has_begun(r->mover),
                                      .mover = sf_remote_source_node(sf_mover_node(r->mover)),
                                      .history_lsn = has_moved ? 0 : r->history_lsn,
+                                     .has_left_out = sf_shipper_left_out(r->shipper) ||
+                                                     (!has_moved && !r->is_history_known),
                                      .own_ops = &sf_store_local_ops,
                                      .database = r->config.address.database,
                                      .n_shards = r->config.address.n_shards,
@@ -244,8 +251,14 @@ static enum sf_err remote_span_columns(struct sf_store *s, const struct sf_span_
                                        struct sf_query_ctx *q, struct sf_column_cursor **out,
                                        struct sf_why *why)
 {
+    struct sf_remote *r = remote_of(s);
     struct sf_remote_source source = remote_source_of(s);
-    return sf_row_windows_columns(&source, query, q, out, why);
+    enum sf_err err = sf_span_groups_open(&r->checks, &source, query, q, out, why);
+    if (err == SF_ERR_UNSUPPORTED)
+        return sf_row_windows_columns(&source, query, q, out, why);
+    if (!err)
+        atomic_fetch_add_explicit(&r->n_grouped, 1, memory_order_relaxed);
+    return err;
 }
 
 static enum sf_err remote_span_tags(struct sf_store *s, const struct sf_tag_query *query,
@@ -616,7 +629,8 @@ static enum sf_err remote_store_state(struct sf_store *s, struct sf_store_state 
 static void remote_figures(struct sf_store *s, sf_store_figure_fn say, void *arg)
 {
     struct sf_remote *r = remote_of(s);
-    struct sf_remote_figures f = {.n_rounds = atomic_load(&r->n_rounds)};
+    struct sf_remote_figures f = {.n_rounds = atomic_load(&r->n_rounds),
+                                  .n_grouped = atomic_load(&r->n_grouped)};
     sf_store_local_ops.figures(s, say, arg);
     sf_shipper_counts(r->shipper, &f.ship);
     sf_upkeep_counts(r->upkeep, &f.upkeep);
@@ -688,6 +702,7 @@ static enum sf_err remote_start(struct sf_remote *r, const struct sf_local_confi
     }
     sf_acks_confirm(&r->acks, state.shipped_lsn);
     r->history_lsn = state.first_record ? state.first_record - 1 : 0;
+    r->is_history_known = state.first_record != 0;
     err = sf_mover_open(&(struct sf_mover_config){.ship = c,
                                                   .store = store,
                                                   .history_lsn = r->history_lsn,
@@ -752,6 +767,7 @@ enum sf_err sf_remote_open(const struct sf_local_config *local,
     if (r) {
         sf_answer_memo_init(&r->memo);
         sf_shard_absence_init(&r->absence);
+        sf_group_checks_init(&r->checks);
         r->lines = sf_shard_lines_new();
     }
     if (r && !r->lines)

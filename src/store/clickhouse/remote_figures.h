@@ -9,6 +9,7 @@ struct sf_remote_figures {
     struct sf_upkeep_counts upkeep;
     struct sf_move_counts move;
     uint64_t n_rounds; /* of queries */
+    uint64_t n_grouped;
 };
 
 void sf_remote_figures_say(const struct sf_remote_figures *f, sf_store_figure_fn say, void *arg);

@@ -25,6 +25,7 @@ struct sf_remote_source {
     uint32_t mover;
     /* Records up to it are in blocks that are not all in ClickHouse; 0: none. */
     uint64_t history_lsn;
+    bool has_left_out; /* records up to shipped_lsn() are there except some */
     uint64_t (*shipped_lsn)(const void *arg); /* records up to it are in ClickHouse */
     /* Opens a connection to a shard, which the caller closes. */
     enum sf_err (*open)(void *arg, uint32_t shard, const struct sf_query_ctx *q,

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "store/clickhouse/shard.h"
 
-enum { SF_SCHEMA_VERSION = 6 };
+enum { SF_SCHEMA_VERSION = 7 };
 
 enum sf_ship_table { /* in sending order: entries before the rows that refer to them */
                      SF_SHIP_RESOURCES,

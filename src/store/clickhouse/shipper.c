@@ -66,8 +66,9 @@ struct sf_shipper {
     bool is_resumed;            /* the batch was begun before the last restart */
     bool has_told_columns;      /* that they could not be added */
     bool has_sent;              /* a batch, since the start */
-    bool is_single; /* the next batch takes only one record: the last batch was too large */
-    bool has_all;   /* the batch ends where the log ended */
+    bool is_single;   /* the next batch takes only one record: the last batch was too large */
+    bool has_all;     /* the batch ends where the log ended */
+    bool had_refused; /* rows were set aside before the start */
     struct sf_refused_rows refused;
     int64_t first_recv_ns; /* of the batch */
     uint64_t last_lsn;
@@ -717,6 +718,7 @@ enum sf_err sf_shipper_start(const struct sf_shipper_config *config, struct sf_s
     if (!err)
         err = shipper_write_state(s, why);
     s->refused = sf_refused_rows_open(config->dir);
+    s->had_refused = s->refused.len > 0;
     if (!err)
         err = sf_thread_start(&s->thread, config->history ? "move" : "ship", 5, ship_loop, s, why);
     if (err) {
@@ -770,6 +772,15 @@ uint64_t sf_shipper_shipped(struct sf_shipper *s)
     lsn = s->counts.shipped_record;
     sf_mutex_unlock(&s->lock);
     return lsn;
+}
+
+bool sf_shipper_left_out(struct sf_shipper *s)
+{
+    bool has;
+    sf_mutex_lock(&s->lock);
+    has = s->had_refused || s->counts.n_refused || s->counts.n_lost || s->counts.n_skipped;
+    sf_mutex_unlock(&s->lock);
+    return has;
 }
 
 struct sf_ship_extent sf_shipper_extent(struct sf_shipper *s)

@@ -59,6 +59,8 @@ enum sf_pressure sf_shipper_pressure(struct sf_shipper *s);
 bool sf_shipper_is_failing(struct sf_shipper *s);
 /* All records up to this one are in ClickHouse. */
 uint64_t sf_shipper_shipped(struct sf_shipper *s);
+/* Some of them are not, because ClickHouse refused them or they could not be read. */
+bool sf_shipper_left_out(struct sf_shipper *s);
 struct sf_ship_extent {                 /* what shards must have */
     uint64_t first_record, last_record; /* first 0: unknown; last 0: nothing was shipped */
     int64_t received_ns;                /* receipt of the last batch; 0: unknown */

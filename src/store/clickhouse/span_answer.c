@@ -193,6 +193,51 @@ static void span_answer_read_rest(struct reading *x, struct sf_span *s)
     s->dropped_links = b.spans[0].dropped_links;
 }
 
+/* ---- groups ---- */
+
+/* A letter for the type, then the value: a number as its bytes without zeros at the end. Empty: the
+ * span has no such attribute. */
+static bool span_answer_typed_value(struct reading *x, sf_str text, struct sf_value *out)
+{
+    uint8_t bits[8] = {0};
+    sf_str body = sf_str_from_at(text, 1);
+    if (body.len)
+        memcpy(bits, body.p, body.len < 8 ? body.len : 8);
+    *out = (struct sf_value){.type = SF_VALUE_STR, .str = body};
+    switch (text.p[0]) {
+    case 's': return true;
+    case 'i':
+        *out = (struct sf_value){.type = SF_VALUE_INT, .i64 = (int64_t)sf_load_u64le(bits)};
+        return body.len <= 8;
+    case 'd':
+        out->type = SF_VALUE_DOUBLE;
+        memcpy(&out->f64, bits, sizeof(bits));
+        return body.len <= 8;
+    case 'x': *out = other_value(x, body); return !x->r.fault;
+    default: return false;
+    }
+}
+
+static void span_answer_read_group(struct reading *x, struct sf_span_answer_row *row)
+{
+    struct sf_attr *list = span_answer_list_of(x, (uint32_t)x->a->n_keys, sizeof(*list));
+    uint32_t n = 0;
+    for (size_t i = 0; list && i < x->a->n_keys; i++) {
+        sf_str text = sf_row_binary_str(&x->r);
+        if (!text.len || x->r.fault)
+            continue;
+        list[n].key = x->a->keys[i].name;
+        if (!span_answer_typed_value(x, text, &list[n].val))
+            span_answer_refuse(x, "a value of no known type");
+        n++;
+    }
+    row->span.attrs = (struct sf_attrs){list, n};
+    row->n_same = sf_row_binary_u64(&x->r);
+    row->sum = sf_row_binary_f64(&x->r);
+    if (!row->n_same)
+        span_answer_refuse(x, "a group of no spans");
+}
+
 /* ---- dictionaries ---- */
 
 static bool span_answer_find(const struct sf_table *t, const uint64_t *ids, uint64_t id,
@@ -272,6 +317,8 @@ static void span_answer_read_row(struct reading *x, struct sf_span_answer_row *r
     s->trace_state = sf_row_binary_str(&x->r);
     span_answer_read_events(x, s);
     span_answer_read_rest(x, s);
+    if (x->a->has_groups)
+        span_answer_read_group(x, row);
     if (s->kind >= SF_KINDS || s->status >= SF_STATUSES || !s->span_id ||
         sf_trace_id_is_zero(s->trace_id))
         span_answer_refuse(x, "a span without an id, or of no known kind or status");

@@ -7,11 +7,15 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/table.h"
+#include "model/select.h"
 #include "model/span.h"
 
 struct sf_span_answer_row {
     struct sf_span span; /* resource and scope are places in the lists below */
     sf_str tenant;
+    /* Of a group of spans (span_groups.h): how many they are, and the sum of what is measured. */
+    uint64_t n_same;
+    double sum;
 };
 
 struct sf_span_answer {
@@ -23,6 +27,11 @@ struct sf_span_answer {
     uint32_t n_rows, rows_cap, n_resources, resources_cap, resource_ids_cap, n_scopes, scopes_cap,
         scope_ids_cap;
     struct sf_table resource_at, scope_at;
+    /* Rows are groups: after the columns below they have a value of each of `keys` (span_groups.h
+     * says how it is written), their number and the sum. */
+    bool has_groups;
+    const struct sf_key *keys;
+    size_t n_keys;
 };
 
 /* Frees its tables; a zeroed object is allowed. */

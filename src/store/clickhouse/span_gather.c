@@ -31,7 +31,10 @@ static void span_gather_forget(struct sf_span_gather *g)
 {
     sf_span_answer_done(&g->found);
     sf_arena_reset(&g->arena);
-    g->found = (struct sf_span_answer){.req = &g->arena};
+    g->found = (struct sf_span_answer){.req = &g->arena,
+                                       .has_groups = g->found.has_groups,
+                                       .keys = g->found.keys,
+                                       .n_keys = g->found.n_keys};
     g->is_cut = false;
 }
 

@@ -24,7 +24,8 @@ struct sf_doubles;
 struct sf_run {
     atomic_uint refs;
     struct sf_runs *home;
-    struct sf_block_row row; /* id 0: a part; times, rows and length are also set for parts */
+    /* id 0: a part; times, rows, length and lsn_hi (0: unknown) are also set for parts */
+    struct sf_block_row row;
     uint64_t gen;            /* of a part: the generation whose flush writes it */
     atomic_bool is_dead;     /* its file is deleted after the last reference is dropped */
     atomic_bool is_bad;      /* quarantined: no query reads it */

@@ -1,3 +1,6 @@
+/* view.c - a store without files: its snapshot has a part made of the rows that were added, and
+ * runs borrowed from the store that it is a view of. Borrowed runs and memory are referenced, so
+ * they stay readable while that store flushes and merges. */
 #include "store/local/view.h"
 
 #include <string.h>
@@ -167,6 +170,59 @@ enum sf_err sf_view_seal(struct sf_store *view, struct sf_why *why)
     if (v->has_rows)
         sf_rowset_done(&v->rows);
     v->has_rows = false;
+    return err;
+}
+
+static bool is_in_range(const struct sf_run *run, int64_t from_ns, int64_t to_ns)
+{
+    return run->row.ts_min_ns <= to_ns && run->row.ts_max_ns >= from_ns;
+}
+
+static bool has_history(const struct sf_snapshot *s, uint64_t lsn, int64_t from_ns, int64_t to_ns)
+{
+    for (size_t i = 0; lsn && i < s->n; i++) {
+        const struct sf_run *run = s->runs[i];
+        if (!sf_run_is_part(run) && run->row.lsn_lo <= lsn && is_in_range(run, from_ns, to_ns))
+            return true;
+    }
+    return false;
+}
+
+/* A part whose records are not known may have any. */
+static bool is_recent(const struct sf_run *run, uint64_t lsn)
+{
+    return run->row.lsn_hi > lsn || (sf_run_is_part(run) && run->row.lsn_hi == 0);
+}
+
+static enum sf_err lend_run(struct sf_local *l, struct sf_run *run, struct sf_why *why)
+{
+    struct sf_run *ref = sf_run_ref(run);
+    enum sf_err err = sf_snapshot_change(&l->snapshots,
+                                         &(struct sf_snapshot_change){.in = &ref, .n_in = 1}, why);
+    if (err)
+        sf_run_unref(ref);
+    return err;
+}
+
+enum sf_err sf_view_lend_recent(struct sf_store *view, const struct sf_query_ctx *q, uint64_t lsn,
+                                uint64_t history_lsn, int64_t from_ns, int64_t to_ns,
+                                bool *out_is_all, struct sf_why *why)
+{
+    struct view *v = view_of(view);
+    struct sf_snapshot *now;
+    enum sf_err err = sf_seal_for_reader(v->of, q, why);
+    *out_is_all = false;
+    if (err)
+        return err;
+    now = sf_snapshot_take(&v->of->snapshots);
+    *out_is_all = sf_tombstones_n(now->tombstones) == 0 &&
+                  !has_history(now, history_lsn, from_ns, to_ns);
+    for (size_t i = 0; *out_is_all && !err && i < now->n; i++) {
+        struct sf_run *run = now->runs[i];
+        if (is_recent(run, lsn) && is_in_range(run, from_ns, to_ns))
+            err = lend_run(&v->l, run, why);
+    }
+    sf_snapshot_unref(now);
     return err;
 }
 

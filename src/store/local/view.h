@@ -21,6 +21,14 @@ size_t sf_view_n_spans(const struct sf_store *view);
 /* Ends the adding of spans; from here on they can be read. */
 enum sf_err sf_view_seal(struct sf_store *view, struct sf_why *why);
 
+/* Borrows the store's spans of records after `lsn`, together with some of earlier ones: all that
+ * was acknowledged before the query began. `*out_is_all` false, and nothing is borrowed, if that is
+ * not all that is only in the store: in [from, to] are blocks with records up to `history_lsn`, or
+ * erasures are not finished, whose rows only the store hides. */
+enum sf_err sf_view_lend_recent(struct sf_store *view, const struct sf_query_ctx *q, uint64_t lsn,
+                                uint64_t history_lsn, int64_t from_ns, int64_t to_ns,
+                                bool *out_is_all, struct sf_why *why);
+
 enum sf_err sf_view_add_profiles(struct sf_store *view, uint32_t tenant,
                                  const struct sf_profile_batch *profiles, struct sf_why *why);
 /* Borrows the store's profiles that are in no block yet: all records after `*out_lsn`. */

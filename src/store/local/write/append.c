@@ -164,8 +164,10 @@ static enum sf_err append_rows(struct sf_local *l, struct sf_memtable *m, struct
     if (err) {
         p->batch = NULL;
         sf_rowset_undo(&body->rows, before);
-    } else if (n_spans && !body->first_mono_ns) {
-        body->first_mono_ns = sf_local_mono_ns(l);
+    } else {
+        body->lsn = sf_wal_last_lsn(l->wal);
+        if (n_spans && !body->first_mono_ns)
+            body->first_mono_ns = sf_local_mono_ns(l);
     }
     sf_memtable_body_note(body, before.n_rows);
     sf_memtable_count(m, body);

@@ -160,6 +160,7 @@ static struct sf_memtable_body *retire(struct sf_memtable *m, struct sf_memtable
     body->is_busy = body->is_flushing = false;
     body->part = NULL;
     body->first_mono_ns = 0;
+    body->lsn = 0;
     memset(body->traces, 0, sizeof(body->traces));
     sf_memtable_count(m, body);
     if (m->n_spare == MAX_SPARE)

@@ -16,6 +16,7 @@ enum { SF_BODY_TRACE_BITS = 1 << 18 };
 struct sf_memtable_body { /* rows that will become a part or a block */
     struct sf_rowset rows;
     uint64_t gen;
+    uint64_t lsn;          /* no row is of a later record of the log; 0: unknown */
     int64_t first_mono_ns; /* when the first row came; 0: empty */
     size_t counted_len;    /* as counted in the budget */
     uint64_t cut_number;   /* the first one cut from its memtable has number 1 */

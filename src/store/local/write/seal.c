@@ -50,6 +50,7 @@ enum sf_err sf_seal_body(struct sf_local *l, struct sf_memtable *m, struct sf_me
     enum sf_err err = sf_seal_rows(l, &body->rows, body->gen, &part, why);
     if (!err && part) {
         struct sf_snapshot_change change = {.in = &part, .n_in = 1};
+        part->row.lsn_hi = body->lsn;
         err = sf_snapshot_change(&l->snapshots, &change, why);
         if (err)
             sf_run_unref(part);
