@@ -44,10 +44,10 @@ static const struct program {
     {"mariadb-dump", NULL, 'p', ATTACHED, MYSQL_ALONE},
     {"mariadb-admin", NULL, 'p', ATTACHED, MYSQL_ALONE},
     {"sshpass", NULL, 'p', EITHER, "v"},
-    {"mongo", NULL, 'p', SEPARATE, ""},
-    {"mongosh", NULL, 'p', SEPARATE, ""},
-    {"mongodump", NULL, 'p', SEPARATE, ""},
-    {"mongorestore", NULL, 'p', SEPARATE, ""},
+    {"mongo", NULL, 'p', EITHER, ""},
+    {"mongosh", NULL, 'p', EITHER, ""},
+    {"mongodump", NULL, 'p', EITHER, ""},
+    {"mongorestore", NULL, 'p', EITHER, ""},
     {"redis-cli", NULL, 'a', SEPARATE, ""},
     {"mosquitto_pub", NULL, 'P', SEPARATE, ""},
     {"mosquitto_sub", NULL, 'P', SEPARATE, ""},
@@ -58,6 +58,9 @@ static const struct program {
     {"docker", "login", 'p', EITHER, ""},
     {"podman", "login", 'p', EITHER, ""},
     {"helm", "login", 'p', EITHER, ""},
+    {"az", "login", 'p', SEPARATE, ""},
+    {"zip", NULL, 'P', EITHER, ""},
+    {"7z", NULL, 'p', ATTACHED, ""},
     {"curl", NULL, 'u', USER_PASS, CURL_ALONE},
     {"curl", NULL, 'U', USER_PASS, CURL_ALONE},
     {"http", NULL, 'a', USER_PASS, "jfvhb"},
@@ -204,6 +207,8 @@ static bool take_flag(struct sf_secret_args *a, sf_str word, const struct sf_sha
                password_of_user(word, dashes + equal + 1, at, end);
     if (p && p->form == USER_PASS && is_user_flag(name) && names->has_shapes)
         a->expected = USER;
+    else if (p && dashes == 2 && sf_str_eq(name, SF_STR("pass")) && names->has_shapes)
+        a->expected = WHOLE; /* redis-cli --pass X */
     else if (name.len > 2 && name.len <= FLAG_MAX && name.p[0] != '-' &&
              !sf_str_starts(name, SF_STR("no-")) && names->is_secret(names->arg, name, false)) {
         a->expected = OF_FLAG;

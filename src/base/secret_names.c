@@ -41,6 +41,16 @@ const char *const sf_secret_names[SF_SECRET_NAMES] = {
     "amz signature",
     "goog signature",
     "pgpassword",
+    "db pass",
+    "user pass",
+    "smtp pass",
+    "become pass",
+    "root pass",
+    "admin pass",
+    "store pass",
+    "key pass",
+    "jsessionid",
+    "phpsessid",
 };
 
 void sf_secret_names_init(struct sf_secret_name_list *l)

@@ -2,7 +2,7 @@
 #pragma once
 #include "base/secret_words.h"
 
-enum { SF_SECRET_NAMES = 38 };
+enum { SF_SECRET_NAMES = 48 };
 /* A word of several parts is also found when written as one. */
 extern const char *const sf_secret_names[SF_SECRET_NAMES];
 

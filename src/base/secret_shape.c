@@ -323,6 +323,24 @@ static sf_str pair_name(sf_str t, size_t end)
     return name;
 }
 
+/* Of {"name": "password", "value": "X"} and <add key="password" value="X">, where `start` is at the
+ * name `value`: what is before it. `name` itself: it is no such pair. */
+static sf_str name_before(sf_str t, size_t start, sf_str name)
+{
+    size_t end = start, word;
+    sf_str found;
+    while (end > 0 && start - end < 16 && sf_scan_is_one_of(t.p[end - 1], " \t\r\n\"'\\,&"))
+        end--;
+    found = pair_name(t, end);
+    word = end - found.len;
+    while (word > 0 && end - word < 160 && sf_scan_is_one_of(t.p[word - 1], " \t\"'\\:="))
+        word--;
+    return found.len && (sf_scan_has_word_before(t, word, "name") ||
+                         sf_scan_has_word_before(t, word, "key"))
+               ? found
+               : name;
+}
+
 static size_t pair_value_end(struct sf_secret_scan *s, size_t start)
 {
     size_t end = start;
@@ -373,17 +391,19 @@ static void check_pair(struct sf_secret_scan *s, size_t at) /* at = or : */
 
     if (t.p[at] == ':' && start < t.len && (t.p[start] == '/' || t.p[start] == ':'))
         return;
-    while (name_end > 0 && sf_scan_is_one_of(t.p[name_end - 1], " \"'\\]"))
+    while (name_end > 0 && sf_scan_is_one_of(t.p[name_end - 1], " \t\"'\\]"))
         name_end--;
     name = pair_name(t, name_end);
     name_start = name_end - name.len;
     if (name.len == 0)
         return;
-    while (start < t.len && sf_scan_is_one_of(t.p[start], " =>\\")) /* == and => are assignments
-                                                                     * too */
+    while (start < t.len && sf_scan_is_one_of(t.p[start], " \t=>\\")) /* == and => are
+                                                                       * assignments too */
         start++;
     if (start >= t.len)
         return;
+    if (sf_str_ieq(name, SF_STR("value")) && !sf_scan_is_one_of(t.p[start], "{["))
+        name = name_before(t, name_start, name);
     if (t.p[start] == '"' || t.p[start] == '\'') {
         end = sf_secret_args_quoted_end(t, start + 1, t.p[start], t.p[start - 1] == '\\');
         start++;
@@ -400,6 +420,38 @@ static void check_pair(struct sf_secret_scan *s, size_t at) /* at = or : */
         sf_scan_add(s, SF_SHAPE_PAIR, start, end);
     else if (s->names->has_shapes)
         check_odd_pair(s, name, name_start, start, end);
+}
+
+/* ---- <name>value</name> ---- */
+
+static const char cdata[] = "<![CDATA[", cdata_end[] = "]]>";
+
+/* `at` is at the slash of </name> or </prefix:name>. What is before it, back to the next mark, is
+ * read once: for the mark that follows. */
+static void check_element(struct sf_secret_scan *s, size_t at)
+{
+    sf_str t = s->text, name;
+    size_t name_end = sf_scan_run(t, at + 1, SF_CHAR_NAME), name_start = at + 1, start,
+           end = at - 1;
+    bool is_number = true, is_cdata = end >= 3 && memcmp(t.p + end - 3, cdata_end, 3) == 0;
+
+    if (sf_scan_has_at(t, name_end, ":")) {
+        name_start = name_end + 1;
+        name_end = sf_scan_run(t, name_start, SF_CHAR_NAME);
+    }
+    name = sf_str_part(t, name_start, name_end - name_start);
+    if (name.len == 0 || name.len > 128 || !sf_scan_has_at(t, name_end, ">"))
+        return;
+    end -= is_cdata ? 3 : 0;
+    for (start = end; start > 0 && !sf_scan_is_one_of(t.p[start - 1], is_cdata ? "<[" : "<>");)
+        start--;
+    if (is_cdata ? start < 9 || memcmp(t.p + start - 9, cdata, 9) != 0
+                 : start == 0 || t.p[start - 1] != '>')
+        return;
+    for (size_t i = start; i < end && is_number; i++)
+        is_number = (sf_scan_class(t.p[i]) & SF_CHAR_DIGIT) != 0;
+    if (s->names->is_secret(s->names->arg, name, is_number))
+        sf_scan_add(s, SF_SHAPE_PAIR, start, end);
 }
 
 /* ---- arguments ---- */
@@ -425,15 +477,18 @@ enum {
     QUOTE = 128,
     HOOK = 256,
     ESCAPE = 512,
+    CLOSE = 1024, /* the slash of </ */
     ALWAYS = AT | PAIR
 };
 
 /* The checks made at a character (such as the J of eyJ), and those that its predecessor allows. */
 static const uint16_t here[256] = {
-    ['@'] = AT,     ['='] = PAIR,   [':'] = PAIR,   ['J'] = JWT,    ['A'] = CLOUD,  ['z'] = CLOUD,
-    ['B'] = PEM,    [' '] = BLANK,  ['\t'] = BLANK, ['\n'] = BLANK, ['\r'] = BLANK, ['_'] = PREFIX,
-    ['-'] = PREFIX, ['.'] = PREFIX, ['\''] = QUOTE, ['/'] = HOOK,   ['D'] = ESCAPE, ['d'] = ESCAPE};
+    ['@'] = AT,           ['='] = PAIR,   [':'] = PAIR,   ['J'] = JWT,    ['A'] = CLOUD,
+    ['z'] = CLOUD,        ['B'] = PEM,    [' '] = BLANK,  ['\t'] = BLANK, ['\n'] = BLANK,
+    ['\r'] = BLANK,       ['_'] = PREFIX, ['-'] = PREFIX, ['.'] = PREFIX, ['\''] = QUOTE,
+    ['/'] = HOOK | CLOSE, ['D'] = ESCAPE, ['d'] = ESCAPE};
 static const uint16_t before[256] = {
+    ['<'] = CLOSE,
     ['y'] = JWT | BLANK | QUOTE,
     ['Y'] = BLANK | QUOTE | PREFIX,
     [' '] = QUOTE,
@@ -458,7 +513,11 @@ static const uint16_t before[256] = {
     ['p'] = PREFIX,
     ['t'] = PREFIX,
     ['u'] = PREFIX,
+    ['w'] = PREFIX,
+    ['K'] = PREFIX,
+    ['X'] = PREFIX,
     ['1'] = PREFIX,
+    ['9'] = PREFIX,
     ['3'] = ESCAPE,
 };
 
@@ -490,6 +549,8 @@ static void secret_shape_check_at(struct sf_secret_scan *s, size_t at)
         check_pair(s, at);
     if ((bits & ESCAPE) && at >= 2 && p[at - 2] == '%')
         check_escaped_pair(s, at);
+    if (bits & CLOSE)
+        check_element(s, at);
     if (!s->names->has_shapes)
         return;
     if (p[at] == '=')
@@ -555,8 +616,8 @@ static inline uint32_t mask_of(wide v)
 /* The checks of the table above for the 16 characters at p, in the highest bit of each lane; the
  * two before them must be readable. To be fast it may report false positives: prefixes are
  * recognised by single characters (the capitals in gHp_, pAt-, nPm_, liVe_, teSt_, xoXb-, sFt_,
- * kEy-, hVs., Sg., webhooKs/, Dapi), a flag by a letter after a dash that
- * follows neither letter nor digit. */
+ * glc_, whsec_, glpTt-, pmaK-, gocspX-, hVs., Sg., ya29., webhooKs/, Dapi), a flag by a letter
+ * after a dash that follows neither letter nor digit. */
 static inline __attribute__((always_inline)) wide checks_of(wide c, wide p1, wide p2)
 {
     wide low = p1 | 0x20;
@@ -570,15 +631,17 @@ static inline __attribute__((always_inline)) wide checks_of(wide c, wide p1, wid
     any |= (wide)(c == '\'') & (wide)((p1 | 8) == '(') & (wide)((p2 | 0x20) == 'd');
     any |= is_after_dash & (wide)(p2 <= '-') & (c + c); /* letters have the second highest bit
                                                          * set */
-    any |= (wide)(c == '/') & (wide)(p2 == 'k');
+    any |= (wide)(c == '/') & ((wide)(p2 == 'k') | (wide)(p1 == '<'));
     any |= (wide)(c == 'p') & (wide)(p2 == 'd');
     any |= (wide)((c | 0x20) == 'd') & (wide)(p2 == '%');
-    any |= (wide)(c == '.') & (v_before | (wide)(p2 == 'S'));
+    any |= (wide)(c == '.') &
+           (v_before | (wide)(p2 == 'S') | ((wide)(p2 == '2') & (wide)(p1 == '9')));
     /* a and f need a following t: hexadecimal ids often have both before a dash. */
     any |= ((wide)(c == '_') | is_dash) &
-           ((wide)(p2 == 'h') | (wide)(p2 == 'p') | v_before | (wide)(p2 == 's') |
-            (wide)(p2 == 'x') | (wide)(p2 == 'E') |
-            ((wide)(p1 == 't') & ((wide)(p2 == 'a') | (wide)(p2 == 'f'))));
+           ((wide)((p2 & 0xe7) == 0x60) | v_before | (wide)(p2 == 's') | /* h, p, x */
+            ((wide)(p1 == 't') & ((wide)(p2 == 'a') | (wide)(p2 == 'f') | (wide)(p2 == 't'))));
+    any |= (wide)(c == '_') & (wide)(p1 == 'c');
+    any |= is_dash & ((wide)(p2 == 'E') | (wide)(p1 == 'K') | (wide)(p1 == 'X'));
     return any;
 }
 

@@ -41,6 +41,10 @@ void sf_secret_token_check_jwt(struct sf_secret_scan *s, size_t at) /* at the J 
     if (start > 0 && (sf_scan_class(t.p[start - 1]) & SF_CHAR_BASE64URL))
         return;
     dot = sf_scan_run(t, start, SF_CHAR_BASE64URL);
+    if (dot - start >= 40 && sf_scan_has_at(t, start, "eyJrIjoi")) { /* a key of older Grafanas */
+        sf_scan_add(s, SF_SHAPE_TOKEN, start, dot);
+        return;
+    }
     if (dot - start < 10 || dot >= t.len || t.p[dot] != '.')
         return;
     end = sf_scan_run(t, dot + 1, SF_CHAR_BASE64URL);
@@ -145,7 +149,12 @@ void sf_secret_token_check_token(struct sf_secret_scan *s,
         KIND("sk-", 20),         KIND("pypi-", 30),     KIND("xoxc-", 10),
         KIND("xoxd-", 10),       KIND("dckr_pat_", 20), KIND("hvs.", 20),
         KIND("hvb.", 20),        KIND("hvr.", 20),      KIND("AGE-SECRET-KEY-", 40),
-        KIND("rk_test_", 16),    KIND("shpss_", 24),
+        KIND("rk_test_", 16),    KIND("shpss_", 24),    KIND("shppa_", 24),
+        KIND("doo_v1_", 30),     KIND("dor_v1_", 30),   KIND("nvapi-", 20),
+        KIND("gsk_", 30),        KIND("sq0csp-", 20),   KIND("pscale_pw_", 20),
+        KIND("GOCSPX-", 20),     KIND("PMAK-", 20),     KIND("NRAK-", 20),
+        KIND("whsec_", 20),      KIND("glc_", 30),      KIND("glptt-", 20),
+        KIND("ya29.", 20),
 #undef KIND
     };
     sf_str t = s->text;

@@ -32,6 +32,8 @@ SHAPES = {"pair": "login failed, password={}; retry", "url": "https://joe:{}@db.
           "sql set": "SET PASSWORD FOR 'joe'@'%' = PASSWORD('{}')", "slack flow": "https://hooks.slack.com/triggers/T0000ABCD/123456789012/{}",
           "slack": "https://hooks.slack.com/services/T0000ABCD/B0000ABCD/{}",
           "discord": "/api/webhooks/123456789012345678/{}", "signed": "https://b/x?X-Amz-Signature={}&y=1",
+          "element": "<a><ns:password>{}</ns:password></a>", "tab": "password:\t{}",
+          "value": '{{"name":"password","value":"{}"}}',
           "vault": "hvs.{}", "sendgrid": "SG.abcdefghijklmnopqrstuv.{}", "pair key": "password={}"}
 MORE_SHAPES = [shape for shape in SHAPES if shape not in ("pair", "url", "pair key")]
 

@@ -116,6 +116,9 @@ TEST(secret_shape, finds_pairs_in_many_notations)
     assert_hit("/login?next=password%3dhunter2&a=b", SF_SHAPE_PAIR, "hunter2");
     assert_hit("/login?q=%7Btoken%3Dhunter2%22", SF_SHAPE_PAIR, "hunter2");
     assert_hit("a=%20token=hunter2", SF_SHAPE_PAIR, "hunter2");
+    assert_hit("password:\thunter2", SF_SHAPE_PAIR, "hunter2");
+    assert_hit("password\t=\thunter2", SF_SHAPE_PAIR, "hunter2");
+    assert_hit("{\"token\":\t\"hunter2\"}", SF_SHAPE_PAIR, "hunter2");
     assert_clean("/login?next=%2Fcart%3Fpage%3D2");
     assert_clean("/login?next=tokens%3D15");
     assert_clean("/login?next=token%3D");
@@ -125,6 +128,41 @@ TEST(secret_shape, finds_pairs_in_many_notations)
     assert_clean("password=");
     assert_clean("name=value&other=1");
     assert_clean("https://host/a?b=c:d");
+}
+
+TEST(secret_shape, finds_what_an_element_holds)
+{
+    assert_hit("<password>hunter2</password>", SF_SHAPE_PAIR, "hunter2");
+    assert_hit("<a><ns:Password Type=\"x\">hun ter&amp;2</ns:Password></a>", SF_SHAPE_PAIR,
+               "hun ter&amp;2");
+    assert_hit("<tokens>abc</tokens>", SF_SHAPE_PAIR, "abc");
+    assert_hit("<token><![CDATA[a>b&c]]></token>", SF_SHAPE_PAIR, "a>b&c");
+    assert_hit("<token><![CDATA[hunter2]]></token>", SF_SHAPE_PAIR, "hunter2");
+    assert_clean("<tokens>15</tokens>");
+    assert_clean("<name>hunter2</name>");
+    assert_clean("<password></password>");
+    assert_clean("<a><b/></password>");
+    assert_clean("hunter2</password>");
+    assert_clean("<password>hunter2</password");
+    assert_clean("]]></password>");
+    assert_clean("</token>");
+}
+
+TEST(secret_shape, finds_values_whose_name_is_a_value)
+{
+    assert_hit("{\"name\":\"password\",\"value\":\"hunter2\"}", SF_SHAPE_PAIR, "hunter2");
+    assert_hit("{\"key\": \"token\",\n  \"value\": \"hunter2\"}", SF_SHAPE_PAIR, "hunter2");
+    assert_hit("{\\\"Name\\\":\\\"token\\\",\\\"Value\\\":\\\"hunter2\\\"}", SF_SHAPE_PAIR,
+               "hunter2");
+    assert_hit("<add key=\"token\" value=\"hunter2\"/>", SF_SHAPE_PAIR, "hunter2");
+    assert_hit("name=token&value=hunter2", SF_SHAPE_PAIR, "hunter2");
+    assert_hit("name: tokens, value: x", SF_SHAPE_PAIR, "x");
+    assert_clean("name: tokens, value: 15");
+    assert_clean("{\"name\":\"color\",\"value\":\"red\"}");
+    assert_clean("{\"username\":\"token\",\"value\":\"red\"}");
+    assert_clean("{\"name\":\"token\",\"value\":{\"a\":1}}");
+    assert_clean("a token, value: x");
+    assert_clean("value=token");
 }
 
 TEST(secret_shape, finds_arguments_of_commands)
@@ -155,6 +193,11 @@ TEST(secret_shape, finds_arguments_of_commands)
     assert_hit("mysqldump -tp'hun ter' x", SF_SHAPE_ARG, "'hun ter'");
     assert_hit("ldapsearch -xLLLw hunter2 -D cn", SF_SHAPE_ARG, "hunter2");
     assert_hit("http -va joe:hunter2 h", SF_SHAPE_ARG, "hunter2");
+    assert_hit("redis-cli --pass hunter2 ping", SF_SHAPE_ARG, "hunter2");
+    assert_hit("mongodump -phunter2", SF_SHAPE_ARG, "hunter2");
+    assert_hit("zip -P hunter2 a.zip b", SF_SHAPE_ARG, "hunter2");
+    assert_hit("7z a -phunter2 a.7z b", SF_SHAPE_ARG, "hunter2");
+    assert_hit("az login -u joe -p hunter2", SF_SHAPE_ARG, "hunter2");
 }
 
 TEST(secret_shape, leaves_other_arguments_alone)
@@ -262,6 +305,11 @@ TEST(secret_shape, leaves_everyday_text_alone)
                                         "bearer authentication failed",
                                         "basic authentication",
                                         "task-b sk-1 risk-free",
+                                        "test --pass twice",
+                                        "az group -p x",
+                                        "exec_abcdefghijklmnopqrstuvwx",
+                                        "version 1.29.abcdefghijklmnopqrstuvwx",
+                                        "</a></b>",
                                         "text/html; charset=utf-8",
                                         "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36",
                                         "eyJust.kidding",
@@ -304,7 +352,14 @@ TEST(secret_shape, reads_a_long_text_once)
                                         "cookie=\"",
                                         "mysql -p'",
                                         "services/T",
-                                        "webhooks/1"};
+                                        "webhooks/1",
+                                        "</",
+                                        "</a>",
+                                        "]]></a>",
+                                        "<token>",
+                                        "value=",
+                                        "name=token value=",
+                                        "a=\t"};
     enum { LEN = 1 << 20 };
     static char text[LEN];
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
@@ -361,6 +416,25 @@ TEST(secret_shape, overlooks_nothing_wherever_it_stands)
         "hvs.CAESIabcdefghijklmnopqrst",
         "SG.abcdefghijklmnopqrstuv.abcdefghijklmnopqrstuvwxyz",
         "dapi0123456789abcdef0123456789abcdef",
+        "shppa_abcdefghijklmnopqrstuvwxyz012345",
+        "doo_v1_abcdefghijklmnopqrstuvwxyz0123456789",
+        "dor_v1_abcdefghijklmnopqrstuvwxyz0123456789",
+        "nvapi-abcdefghijklmnopqrstuvwx",
+        "gsk_abcdefghijklmnopqrstuvwxyz0123456789",
+        "sq0csp-abcdefghijklmnopqrstuvwx",
+        "pscale_pw_abcdefghijklmnopqrstuvwx",
+        "GOCSPX-abcdefghijklmnopqrstuvwx",
+        "PMAK-abcdefghijklmnopqrstuvwx",
+        "NRAK-ABCDEFGHIJKLMNOPQRSTUVWXYZ0",
+        "whsec_abcdefghijklmnopqrstuvwx",
+        "glc_abcdefghijklmnopqrstuvwxyz0123456789",
+        "glptt-abcdefghijklmnopqrstuvwx",
+        "ya29.a0abcdefghijklmnopqrstuvwx",
+        "eyJrIjoiaHVudGVyMlNFQ1JFVCIsIm4iOiJ4IiwiaWQiOjF9",
+        "<token>hunter2</token>",
+        "<token><![CDATA[hunter2]]></token>",
+        "name=token value=hunter2",
+        "token:\thunter2",
         "AGE-SECRET-KEY-1ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789ABCDEFGHIJKLM",
         "services/T0000ABCD/B0000ABCD/abcdefghijklmnop",
         "webhooks/123456789012345678/abcdefghijklmnop",
