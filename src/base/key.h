@@ -27,9 +27,11 @@ static inline uint64_t sf_key_str(sf_str s)
     return sf_key(s.p, s.len);
 }
 
-/* Adds one more number of the key; `hash` is 0 or a result of sf_key. Order matters. */
+/* Adds one more number of the key; `hash` is 0 or a result of sf_key. Order matters: `v` may itself
+ * be the hash of a text, and without the rotation all keys of two equal texts would collide. */
 static inline uint64_t sf_key_mix(uint64_t hash, uint64_t v)
 {
+    hash = hash << 29 | hash >> 35;
     hash = sf_key_fold(hash ^ v ^ sf_key_secret[0], sf_key_secret[1]);
     return sf_key_fold(hash ^ sf_key_secret[2], sf_key_secret[3]);
 }

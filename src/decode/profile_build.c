@@ -53,7 +53,8 @@ uint32_t sf_profile_build_mapping(struct sf_profile_build *b, const struct sf_ma
     uint64_t hash;
     k.file = cut_name(b, k.file);
     k.build_id = cut_name(b, k.build_id);
-    hash = sf_key_mix(mix_str(sf_key_str(k.file), k.build_id), k.start ^ k.file_off << 1);
+    hash = sf_key_mix(mix_str(sf_key_str(k.file), k.build_id), k.start);
+    hash = sf_key_mix(sf_key_mix(hash, k.limit), k.file_off);
     if (!sf_profile_table_is_new(b, &b->mapping_at, hash, is_mapping, &k, &spot))
         return spot.place;
     return sf_profile_table_keep(b, &spot, &b->mappings, &k, sizeof(k));
@@ -71,12 +72,14 @@ uint32_t sf_profile_build_function(struct sf_profile_build *b, const struct sf_f
 {
     struct sf_function k = *f;
     struct sf_profile_spot spot;
+    uint64_t hash;
     k.name = cut_name(b, k.name);
     k.system_name = cut_name(b, k.system_name);
     k.file = cut_name(b, k.file);
-    if (!sf_profile_table_is_new(b, &b->function_at,
-                                 sf_key_mix(mix_str(sf_key_str(k.name), k.file), k.start_line),
-                                 profile_build_is_function, &k, &spot))
+    hash = sf_key_mix(mix_str(sf_key_str(k.name), k.file), k.start_line);
+    if (!sf_str_eq(k.system_name, k.name)) /* most are equal */
+        hash = mix_str(hash, k.system_name);
+    if (!sf_profile_table_is_new(b, &b->function_at, hash, profile_build_is_function, &k, &spot))
         return spot.place;
     return sf_profile_table_keep(b, &spot, &b->functions, &k, sizeof(k));
 }

@@ -28,7 +28,10 @@ void sf_sample_sums_add(struct sf_sample_sums *t, const struct sf_sample *s)
         sf_profile_build_sample(t->b, &t->b->me, s);
         return;
     }
-    hash = sf_key_mix(sf_key_u64((uint64_t)s->series << 32 | s->stack), s->thread + s->state);
+    hash = sf_key_mix(sf_key_u64((uint64_t)s->series << 32 | s->stack), s->thread);
+    hash = sf_key_mix(hash, s->state);
+    if (s->thread_name.len)
+        hash = sf_key_mix(hash, sf_key_str(s->thread_name));
     if (sf_profile_table_is_new(t->b, &t->at, hash, sample_sums_is_same, &key, &spot)) {
         place = t->b->samples.n;
         sf_profile_build_sample(t->b, &t->b->me, s);

@@ -73,29 +73,27 @@ bool sf_span_copy_scope_is_same(const struct sf_scope *a, const struct sf_scope 
            is_same_attrs(a->attrs, b->attrs);
 }
 
+/* All that the comparison sees is in the key: what it left out, a sender could vary, and each would
+ * be compared with all others. */
 static uint64_t attrs_key(struct sf_attrs attrs)
 {
     uint64_t hash = sf_key_u64(attrs.n);
     for (uint32_t i = 0; i < attrs.n; i++) {
-        const struct sf_value *v = &attrs.list[i].val;
         hash = sf_key_mix(hash, sf_key_str(attrs.list[i].key));
-        hash = sf_key_mix(hash, (uint64_t)v->type);
-        /* Only strings and integers are hashed, which distinguish processes; values of other types
-         * are left to the comparison. */
-        if (v->type == SF_VALUE_STR)
-            hash = sf_key_mix(hash, sf_key_str(v->str));
-        else if (v->type == SF_VALUE_INT)
-            hash = sf_key_mix(hash, (uint64_t)v->i64);
+        hash = sf_key_mix(hash, sf_value_hash(attrs.list[i].val));
     }
     return hash;
 }
 
 uint64_t sf_span_copy_resource_key(const struct sf_resource *r)
 {
-    return sf_key_mix(attrs_key(r->attrs), sf_key_str(r->schema_url));
+    uint64_t hash = sf_key_mix(attrs_key(r->attrs), sf_key_str(r->schema_url));
+    return sf_key_mix(hash, r->dropped_attrs);
 }
 
 uint64_t sf_span_copy_scope_key(const struct sf_scope *s)
 {
-    return sf_key_mix(sf_key_mix(attrs_key(s->attrs), sf_key_str(s->name)), sf_key_str(s->version));
+    uint64_t hash = sf_key_mix(attrs_key(s->attrs), sf_key_str(s->name));
+    hash = sf_key_mix(sf_key_mix(hash, sf_key_str(s->version)), sf_key_str(s->schema_url));
+    return sf_key_mix(hash, s->dropped_attrs);
 }

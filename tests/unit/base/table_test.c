@@ -227,3 +227,27 @@ TEST(table, keeps_what_it_has_when_memory_runs_out)
     }
     sf_table_done(&x.at);
 }
+
+/* The steps of a table whose keys are pairs of texts: a program's two names of one function, say.
+ */
+static uint64_t steps_of_pairs(bool are_equal)
+{
+    struct sf_table t = {0};
+    uint64_t before = sf_table_steps;
+    for (uint32_t i = 0; i < COLLIDE_KEYS; i++) {
+        uint32_t other = are_equal ? i : i + COLLIDE_KEYS;
+        uint64_t hash = sf_key_mix(sf_key(&i, sizeof(i)), sf_key(&other, sizeof(other)));
+        assert_true(sf_table_more(&t));
+        sf_table_put(&t, hash, i);
+    }
+    sf_table_done(&t);
+    return sf_table_steps - before;
+}
+
+TEST(table, pairs_of_equal_texts_do_not_collide)
+{
+    uint64_t a = sf_key_str(SF_STR("a")), b = sf_key_str(SF_STR("b"));
+    assert_true(steps_of_pairs(true) < 4 * steps_of_pairs(false));
+    assert_true(sf_key_mix(a, b) != sf_key_mix(b, a));
+    assert_true(sf_key_mix(a, a) != sf_key_mix(b, b));
+}
