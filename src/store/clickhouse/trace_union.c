@@ -133,17 +133,46 @@ static enum sf_err fetch_chunk(struct cursor *c, struct sf_why *why)
 
 /* ---- this node's rows ---- */
 
+/* The own copy of a span. There are slots. */
+static struct own *trace_union_own(const struct cursor *c, struct sf_table_lookup *lookup,
+                                   const struct own *key)
+{
+    uint32_t at;
+    *lookup = sf_table_lookup(&c->own_at, sf_key_u64(key->id));
+    while (sf_table_next(lookup, &at)) {
+        struct own *o = &c->own[at];
+        if (o->id == key->id && o->kind == key->kind && o->tenant == key->tenant)
+            return o;
+    }
+    return NULL;
+}
+
+static bool trace_union_is_better(const struct own *a, const struct own *b)
+{
+    return a->end_ns > b->end_ns || (a->end_ns == b->end_ns && a->n_attrs > b->n_attrs);
+}
+
+/* Of several copies the best is kept: a trace sent with one id for all spans must not make a long
+ * list. */
 static bool note_own(struct cursor *c, const struct sf_span_rows *rows)
 {
     for (uint32_t i = 0; i < rows->n_rows; i++) {
+        struct own one = {.id = rows->span_id[i],
+                          .end_ns = rows->end_ns[i],
+                          .n_attrs = rows->spans ? rows->spans[i].attrs.n : 0,
+                          .tenant = rows->tenant,
+                          .kind = rows->kind[i]};
+        struct sf_table_lookup lookup;
+        struct own *known;
         if (!sf_table_more(&c->own_at) || !sf_list_room(&c->own, c->n_own, &c->cap_own, 256))
             return false;
-        c->own[c->n_own] = (struct own){.id = rows->span_id[i],
-                                        .end_ns = rows->end_ns[i],
-                                        .n_attrs = rows->spans ? rows->spans[i].attrs.n : 0,
-                                        .tenant = rows->tenant,
-                                        .kind = rows->kind[i]};
-        sf_table_put(&c->own_at, sf_key_u64(rows->span_id[i]), c->n_own++);
+        known = trace_union_own(c, &lookup, &one);
+        if (known && trace_union_is_better(&one, known))
+            *known = one;
+        if (known)
+            continue;
+        c->own[c->n_own] = one;
+        sf_table_keep(&c->own_at, &lookup, c->n_own++);
     }
     return true;
 }
@@ -153,17 +182,14 @@ static bool note_own(struct cursor *c, const struct sf_span_rows *rows)
 static bool trace_union_is_own(const struct cursor *c, uint32_t row)
 {
     const struct sf_span *s = &c->gather.found.rows[row].span;
+    struct own one = {.id = s->span_id,
+                      .end_ns = s->end_ns,
+                      .n_attrs = s->attrs.n,
+                      .tenant = c->tenant_of[row],
+                      .kind = s->kind};
     struct sf_table_lookup lookup;
-    uint32_t at;
-    if (!c->own_at.n_slots)
-        return false;
-    lookup = sf_table_lookup(&c->own_at, sf_key_u64(s->span_id));
-    while (sf_table_next(&lookup, &at)) {
-        const struct own *o = &c->own[at];
-        if (o->id == s->span_id && o->kind == s->kind && o->tenant == c->tenant_of[row])
-            return s->end_ns < o->end_ns || (s->end_ns == o->end_ns && s->attrs.n <= o->n_attrs);
-    }
-    return false;
+    const struct own *known = c->own_at.n_slots ? trace_union_own(c, &lookup, &one) : NULL;
+    return known && !trace_union_is_better(&one, known);
 }
 
 /* ---- giving rows ---- */
