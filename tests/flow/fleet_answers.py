@@ -234,7 +234,7 @@ class Story:
 
 
 METRIC = re.compile(r"\| *(rate|\w+_over_time|compare)\(")
-UNTOLD = re.compile("inspected|totalBlocks|totalBytesInTimeRange|completedJobs|elapsed|took")
+UNTOLD = re.compile("inspected|totalBlocks|blockCount|totalBytesInTimeRange|completedJobs|elapsed|took")
 
 
 def stacks_of(frames, nodes):
