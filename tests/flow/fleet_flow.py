@@ -118,11 +118,15 @@ def test_spans_and_profiles_arrive_in_every_column():
         assert s.json("/api/v1/store/verify?since=24h")["batches"] > 0 == s.json("/api/v1/store/verify?since=1ms")["batches"]
         for bad in ("/api/v1/store?format=x", "/api/v1/store/verify?format=x", "/api/v1/store/verify?since=x"):
             assert s.get(bad).status == 400, bad
-        # What the dashboard shows is there.
+        # What the dashboard shows, and docs/fleet.md names, is there.
         with open(os.path.join(os.environ["SOURCE_ROOT"], "deploy", "fleet", "dashboard.json"), encoding="utf-8") as f:
             wanted = {m for p in json.load(f)["panels"] for t in p["targets"] for m in re.findall(r"spanflame_\w+", t["expr"])}
+        with open(os.path.join(os.environ["SOURCE_ROOT"], "docs", "fleet.md"), encoding="utf-8") as f:
+            named = set(re.findall(r"spanflame_[a-z_]+", re.sub(r"spanflame_\w+\.\w+", "", f.read())))
         there = s.get("/metrics").text
-        assert len(wanted) > 7 and all(re.search(rf"^{m}[ {{]", there, re.M) for m in wanted), wanted
+        assert len(wanted) > 15 and not wanted - named, f"docs/fleet.md does not name {wanted - named}"
+        absent = {m for m in named if not re.search(rf"^{m}[ {{]", there, re.M)}
+        assert not absent and named == wanted, (absent, named ^ wanted)
         # Verify fails when one row is gone, and when one is there twice.
         shard.ask(f"ALTER TABLE spanflame.spans DELETE WHERE {where} SETTINGS mutations_sync = 1")
         code, text = command(s, "verify")

@@ -19,6 +19,8 @@ BIN = os.path.join(FOLDER.name, "bin")
 def test_the_manifests_follow_the_schema_of_kubernetes():
     said = run(os.path.join(BIN, "kubernetes-validate"), "--strict", os.path.join(SOURCE, "deploy/kubernetes/spanflame.yaml"))
     assert said.count("passed") == 3 and "fail" not in said.lower(), said
+    said = run(os.path.join(BIN, "kubernetes-validate"), "--strict", os.path.join(SOURCE, "deploy/fleet/kubernetes.yaml"))
+    assert said.count("passed") == 5 and "fail" not in said.lower(), said
 
 
 def test_a_wrong_manifest_is_noticed():
@@ -31,13 +33,15 @@ def test_a_wrong_manifest_is_noticed():
     assert done.returncode != 0
 
 
-def test_compose_understands_both_files():
+def test_compose_understands_all_files():
     env = dict(os.environ, SPANFLAME_TOKEN="x", PATH=BIN + ":" + os.environ["PATH"])
     base = os.path.join(SOURCE, "deploy", "compose.yaml")
     said = run(os.path.join(BIN, "podman-compose"), "-f", base, "config", env=env)
     assert "localhost/spanflame:" in said and "pyroscope" in said, said
     said = run(os.path.join(BIN, "podman-compose"), "-f", base, "-f", os.path.join(SOURCE, "deploy", "compose.tokens.yaml"), "config", env=env)
     assert "SPANFLAME_AUTH_TOKEN_FILE" in said, said
+    said = run(os.path.join(BIN, "podman-compose"), "-f", os.path.join(SOURCE, "deploy", "fleet", "compose.yaml"), "config", env=env)
+    assert said.count("localhost/spanflame:") == 2 and said.count("clickhouse/clickhouse-server:") == 2, said
 
 
 def test_the_bill_of_materials_is_valid_spdx():
