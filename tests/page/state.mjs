@@ -178,7 +178,8 @@ test("a part that fails is said to fail, and the rest is there", async () => {
   await page.route("**/api/v1/findings?*", (r) => r.fulfill({ status: 504, body: "the query took too long" }));
   await page.route("**/api/dependencies?*", (r) => r.fulfill({ status: 503, body: "starting" }));
   await page.getByRole("link", { name: "Services", exact: true }).click();
-  await page.getByRole("row", { name: /order-service.*failed: the query took too long/ }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "Could not load the findings: the query took too long." }).waitFor();
+  await page.getByRole("row", { name: /order-service.* failed$/ }).waitFor();
   await page.getByText("The map failed: starting").waitFor();
   await page.getByRole("region", { name: "Entry requests" }).getByText(/\/(min|s)/).first().waitFor();
   assert.equal(await page.getByText("no findings").count(), 0);

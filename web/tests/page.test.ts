@@ -91,6 +91,7 @@ test("few dots are kept, the slow ones", () => {
   const dots = Array.from({ length: 100 }, (_, i) => ({ labels: [{ key: "trace:id", value: { stringValue: String(i) } }], value: 0.001 * (i + 1), timestampMs: String(1000 * i) }));
   const heat = heatOf({ series: [{ labels: [{ key: "__bucket", value: { doubleValue: 0.128 } }], samples: [{ timestampMs: "0", value: 1 }, { timestampMs: "100000", value: 90 }], exemplars: dots }] });
   const best = bestDots(heat);
+  assert.ok(best.some((d) => d.ms > 50000) && bestDots(heat, 0, 50000).length > 0 && bestDots(heat, 0, 50000).every((d) => d.ms <= 50000));
   assert.equal(best.length, 16);
   assert.equal(best[0]?.trace, "99");
   assert.equal(heatLevel(1, 90), 1);

@@ -78,12 +78,12 @@ export function heatLevel(v: number, max: number): number {
 
 const DOTS = 16;
 
-/** As many dots as can be told apart, slow ones first, no two in one place. */
-export function bestDots(h: Heat): Dot[] {
+/** As many dots as can be told apart, slow ones first, no two in one place. A step that begins before the range has spans from before it, too. */
+export function bestDots(h: Heat, fromMs = -Infinity, untilMs = Infinity): Dot[] {
   const out: Dot[] = [];
   const first = h.times[0] ?? 0;
   const span = (h.times[h.times.length - 1] ?? 0) - first || 1;
-  for (const d of [...h.dots].sort((a, b) => b.seconds - a.seconds)) {
+  for (const d of h.dots.filter((dot) => dot.ms >= fromMs && dot.ms <= untilMs).sort((a, b) => b.seconds - a.seconds)) {
     if (out.length >= DOTS) break;
     const isNear = (o: Dot) => Math.abs(o.ms - d.ms) / span < 0.015 && Math.abs(heightOf(h, o.seconds) - heightOf(h, d.seconds)) < 0.05;
     if (!out.some(isNear)) out.push(d);

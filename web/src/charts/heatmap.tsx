@@ -45,7 +45,7 @@ export function Heatmap(props: { heat: Heat; fromMs: number; untilMs: number; on
   const plot = { w: Math.max(width - LEFT, 1), h: HEIGHT - BOTTOM - TOP };
   const x = (ms: number) => LEFT + ((ms - props.fromMs) / (props.untilMs - props.fromMs || 1)) * plot.w;
   const y = (s: number) => TOP + plot.h * (1 - heightOf(heat, s));
-  const dots = useMemo(() => bestDots(heat), [heat]);
+  const dots = useMemo(() => bestDots(heat, props.fromMs, props.untilMs), [heat, props.fromMs, props.untilMs]);
 
   useEffect(() => {
     const c = canvas.current;

@@ -1,10 +1,12 @@
 import { useMemo } from "preact/hooks";
 import { get } from "../api/client";
-import type { MetricAnswer, Operation, Services } from "../api/types";
+import { metrics } from "../api/metrics";
+import type { MetricAnswer, MetricSeries, Operation, Services } from "../api/types";
 import { useAsk, type Asked } from "../api/use_ask";
 import { LineChart, type Mark } from "../charts/line_chart";
 import { visible } from "../format/safe_text";
 import { changeWords, count, countOf, duration, ESTIMATE, percent, rate } from "../format/units";
+import { BLOCKS, movedOf, partsOf, spreadOf, type Moved } from "../overview/blocks";
 import { before, ENTRY } from "../overview/use_red";
 import { deployLink, hasSides, useDeploys, type Deploy } from "../overview/use_deploys";
 import { Fig } from "../parts/figure";
@@ -18,6 +20,7 @@ import { change, goTo, params, within } from "../state/url";
 import { useUrl } from "../state/use_url";
 import { CpuChange, DeployVerdict, DurationChange, ErrorsChange } from "./deploy_figures";
 import { Latency, stepOf } from "./latency";
+import { plain } from "../trace/rows";
 import { asDuration, linesOf, perSecond, useMetrics } from "./series";
 import { isExplained, keyOf, useDeployChanges } from "./use_deploy_changes";
 
@@ -58,7 +61,46 @@ function Charts(props: { inner: string; range: Range; marks: readonly Mark[]; on
   );
 }
 
-function columns(service: string, past: ReadonlyMap<string, Operation>, most: number): Column<Operation>[] {
+const NOISE = 0.1;
+
+/** How the mean duration of operations moved, by its spread over the parts of both periods, in nanoseconds. */
+function useMoved(service: string, range: Range, isOn: boolean): ReadonlyMap<string, Moved> {
+  const earlier = useMemo(() => before(range), [range]);
+  const step = Math.max(1, Math.ceil((range.untilMs - range.fromMs) / 1e3 / BLOCKS));
+  const q = `{ resource.service.name = ${JSON.stringify(service)} } | avg_over_time(duration) by (name)`;
+  const asked = useAsk<readonly MetricAnswer[]>(isOn ? `moved ${JSON.stringify([q, range, step])}` : "", async (signal) => {
+    const [a, b] = await Promise.all([earlier, range].map((r) => metrics(q, r, step, signal, "0")));
+    return { data: [a?.data ?? {}, b?.data ?? {}], partial: "" };
+  });
+  return useMemo(() => {
+    const spreads = ([earlier, range] as const).map((r, i) => {
+      const of = (s: MetricSeries) => partsOf((s.samples ?? []).flatMap((p) => (p.value ? [{ ms: Number(p.timestampMs), value: p.value * 1e9 }] : [])), r, step * 1e3);
+      return new Map((asked.data?.[i]?.series ?? []).map((s) => [plain(s.labels.find((l) => l.key === "name")?.value), spreadOf(of(s))]));
+    });
+    const out = new Map<string, Moved>();
+    for (const [name, after] of spreads[1] ?? []) {
+      const m = movedOf(spreads[0]?.get(name), after);
+      if (m) out.set(name, m);
+    }
+    return out;
+  }, [asked.data, earlier, range, step]);
+}
+
+/** The change of a mean; grey where chance may explain it, or below a tenth. */
+function MeanChange(props: { was: Operation | undefined; is: Operation; moved: Moved | undefined }) {
+  const { was, is, moved } = props;
+  if (!was || was.spans === 0) return <span class="f3">new</span>;
+  const grown = is.meanNs / (was.meanNs || 1) - 1;
+  const isNews = moved !== undefined && (grown > NOISE ? moved.low > 0 : grown < -NOISE && moved.high < 0);
+  const title = `was ${duration(was.meanNs)}; ${moved ? `chance moves it by up to ${duration((moved.high - moved.low) / 2)}${isNews ? "" : ": may be chance"}` : "too few parts of the time have spans to say whether this is chance"}`;
+  return (
+    <span class={isNews ? (grown > 0 ? "up" : "down") : "f3"} title={title}>
+      {changeWords(was.meanNs, is.meanNs)}
+    </span>
+  );
+}
+
+function columns(service: string, past: ReadonlyMap<string, Operation>, most: number, moved: ReadonlyMap<string, Moved>): Column<Operation>[] {
   const q = (o: Operation) => `{ resource.service.name = ${JSON.stringify(service)} && name = ${JSON.stringify(o.operation)} }`;
   return [
     { key: "name", title: "Operation", by: (o) => o.operation, cell: (o) => <ViewLink to={{ view: "service", service, operation: o.operation }} class="service"><Name text={o.operation} /></ViewLink> },
@@ -70,15 +112,10 @@ function columns(service: string, past: ReadonlyMap<string, Operation>, most: nu
     {
       key: "change",
       title: "Change of mean",
-      hint: "compared with the preceding period of the same length; grey within 10 % or below 30 spans",
+      hint: "compared with the preceding period of the same length; grey within 10 %, and where it may be chance",
       isNumber: true,
       by: (o) => o.meanNs / (past.get(o.operation)?.meanNs ?? o.meanNs),
-      cell: (o) => {
-        const was = past.get(o.operation);
-        if (!was || was.spans === 0) return <span class="f3">new</span>;
-        const isNews = was.spans >= 30 && o.spans >= 30 && Math.abs(o.meanNs / (was.meanNs || 1) - 1) > 0.1;
-        return <span class={isNews ? (o.meanNs > was.meanNs ? "up" : "down") : "f3"}>{changeWords(was.meanNs, o.meanNs)}</span>;
-      },
+      cell: (o) => <MeanChange was={past.get(o.operation)} is={o} moved={moved.get(o.operation)} />,
     },
     { key: "bar", title: "Time per span", by: (o) => o.meanNs, cell: (o) => <span class="row one"><span class="len wide"><i style={{ width: `${String((o.meanNs / most) * 100)}%` }} /></span><span class="nw"><Fig text={duration(o.meanNs)} /></span></span> },
     {
@@ -140,7 +177,8 @@ export function ServiceView(props: { range: Range }) {
   const was = useMemo(() => new Map((past.data?.services[0]?.operations ?? []).map((o) => [o.operation, o])), [past.data]);
   const operations = services.data?.services[0]?.operations ?? [];
   const most = Math.max(1, ...operations.map((o) => o.meanNs));
-  const shown = useMemo(() => columns(service, was, most), [service, was, most]);
+  const moved = useMoved(service, props.range, operation === "" && was.size > 0);
+  const shown = useMemo(() => columns(service, was, most, moved), [service, was, most, moved]);
   const { asked: versions, deploys } = useDeploys(props.range, service);
   const marks = useMemo(() => deploys.map((d) => ({ ms: d.ms, words: d.version })), [deploys]);
   const open = (words: string) => {
