@@ -3,7 +3,8 @@
 
 tests/flow/keys_flow.py says for each key which flow changes it and sees a difference. Each of these flows runs with a
 program that drops the key from files, variables and flags, and has to fail; without that it has to pass. The keys that
-collectors read are tried in keys_flow.py itself. Prints a line for each key and how many went unnoticed."""
+collectors read are tried in keys_flow.py itself. Prints a line for each key and how many went unnoticed or could not be tried:
+a flow that is skipped here (tests of ClickHouse without its library) or fails by itself shows nothing."""
 import ast
 import json
 import os
@@ -84,7 +85,7 @@ def table():
 
 
 def run(flow, key, only=""):
-    """(whether it passed, the tests that failed); `only`: of the tests whose names have it"""
+    """(whether it passed, or None if all of it was skipped, the tests that failed); `only`: of the tests whose names have it"""
     with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as f:
         f.write(WRAPPER % (key, PROGRAM, FLAGS.get(key, "")))
     os.chmod(f.name, 0o755)
@@ -102,30 +103,37 @@ def run(flow, key, only=""):
     failed = [line.split(" - ", 1)[1] for line in lines if line.startswith("not ok")]
     if failed and any("server ended" in line for line in lines):
         failed.insert(0, "IT DOES NOT START")
+    if not failed and not any(line.startswith("ok") and "# SKIP" not in line for line in lines):
+        return None, []
     return done.returncode == 0, failed or done.stderr.splitlines()[-1:]
 
 
 def main():
-    flows, passes, unnoticed = table(), {}, []
+    flows, passes, unnoticed, untried = table(), {}, [], []
     keys = sys.argv[1:] or list(flows)
     for key in keys:
-        seen = None
+        seen, is_tried = None, False
         for flow in flows[key]:
             only = "test_" + key.replace(".", "_") if flow == "server_keys" and not key.startswith("page.") else TESTS.get(key, "")
             if (flow, only) not in passes:
                 passes[flow, only] = run(flow, "no.such.key", only)
+            if passes[flow, only][0] is None:
+                print(f"{key}: flow {flow} is skipped here", flush=True)
+                continue
             if not passes[flow, only][0]:
                 print(f"{key}: flow {flow} fails without a change: {passes[flow, only][1][:2]}", flush=True)
                 continue
+            is_tried = True
             is_passed, failed = run(flow, key, only)
             if not is_passed:
                 seen = (flow, failed)
                 break
-        print(f"{key}: " + (f"noticed by flow {seen[0]}: {json.dumps(seen[1][:2])}" if seen else "UNNOTICED"), flush=True)
+        verdict = f"noticed by flow {seen[0]}: {json.dumps(seen[1][:2])}" if seen else "UNNOTICED" if is_tried else "not tried"
+        print(f"{key}: {verdict}", flush=True)
         if not seen:
-            unnoticed.append(key)
-    print(f"{len(keys)} keys, {len(unnoticed)} unnoticed: {', '.join(unnoticed)}")
-    sys.exit(1 if unnoticed else 0)
+            (unnoticed if is_tried else untried).append(key)
+    print(f"{len(keys)} keys, {len(unnoticed)} unnoticed: {', '.join(unnoticed)}; {len(untried)} not tried: {', '.join(untried)}")
+    sys.exit(1 if unnoticed or untried else 0)
 
 
 if __name__ == "__main__":
