@@ -41,7 +41,7 @@ check-clickhouse: ## nodes that ship to ClickHouse, at full scale; gets its libr
 	@tools/deps build test
 	@tools/build release spanflame
 	@tools/libchdb || echo "make: without the library of ClickHouse these tests skip"
-	@FLEET_KILLS=$${FLEET_KILLS:-300} FLEET_SOAK_SECONDS=$${FLEET_SOAK_SECONDS:-120} meson test -C build --no-rebuild --verbose --timeout-multiplier 10 fleet fleet_answers fleet_clocks fleet_columns fleet_faults fleet_life fleet_metrics fleet_move fleet_soak hostile_shard
+	@FLEET_KILLS=$${FLEET_KILLS:-300} FLEET_SOAK_SECONDS=$${FLEET_SOAK_SECONDS:-120} meson test -C build --no-rebuild --verbose --timeout-multiplier 10 fleet fleet_answers fleet_clocks fleet_columns fleet_faults fleet_life fleet_limits fleet_metrics fleet_move fleet_soak hostile_shard
 
 calibrate: ## how right the answers are, on draws and worlds of known truth; writes docs/accuracy.md
 	@tools/deps build

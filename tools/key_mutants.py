@@ -20,7 +20,7 @@ SECONDS = 600  # a flow that hangs has noticed
 # Of a flow that takes long: the test that changes the key.
 TESTS = {"store.remote." + key: "test_" + test for keys, test in (
     ("user password_file ca_file interval", "user_password_and_certificates"), ("url ack", "an_acknowledgement_can_wait"),
-    ("timeout spool_max", "a_shard_that_hangs"), ("attributes", "conditions_give_the_same")) for key in keys.split()}
+    ("timeout spool_max", "a_shard_that_hangs"), ("attributes", "conditions_give_the_same"), ("memory", "every_statement_carries_limits")) for key in keys.split()}
 FLAGS = {"listen": "--listen", "data": "--data", "memory": "--memory"}
 
 WRAPPER = r'''#!/usr/bin/env python3

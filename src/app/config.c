@@ -295,7 +295,8 @@ static enum sf_err check_remote(const struct sf_config *c, struct sf_why *why)
                 {"store.remote.password_file", c->store.remote.password_file},
                 {"store.remote.ca_file", c->store.remote.ca_file}};
     static const char *const never_empty[] = {"store.remote.ack", "store.remote.interval",
-                                              "store.remote.timeout", "store.remote.spool_max"};
+                                              "store.remote.timeout", "store.remote.spool_max",
+                                              "store.remote.memory"};
     for (size_t i = 0; !c->store.remote.url && i < sizeof(rest) / sizeof(rest[0]); i++) {
         if (rest[i].value)
             return sf_config_value_fail(c, origin_at(c, rest[i].path), why,

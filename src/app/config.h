@@ -87,7 +87,7 @@ struct sf_config {
             const char *url, *user, *password_file, *ca_file; /* NULL: none */
             int64_t interval_ns, timeout_ns;
             uint32_t ack; /* enum sf_remote_ack */
-            uint64_t spool_len;
+            uint64_t spool_len, memory_len;
             struct sf_config_list attributes;
         } remote;
     } store;

@@ -194,6 +194,8 @@ const struct sf_config_key sf_config_keys[] = {
      256 * GIB,
      "maximum size of the log waiting for ClickHouse; from 81 % on, load is shed "
      "(docs/overload.md); when it is full, all writes are refused"},
+    {"store.remote.memory", SF_CONFIG_SIZE, AT(store.remote.memory_len), "4GB", NULL, 64 * MIB,
+     1024 * GIB, "memory that one statement may take on a shard (max_memory_usage)"},
     {"store.remote.attributes", SF_CONFIG_LIST, AT(store.remote.attributes), "", NULL, 0, 0,
      "span attributes with columns of their own in ClickHouse, at most 16: conditions on them read "
      "less (docs/fleet.md)"},

@@ -201,6 +201,7 @@ static enum sf_err read_remote(struct sf_server *s, struct sf_why *why)
     s->remote.interval_ns = c->store.remote.interval_ns;
     s->remote.timeout_ns = c->store.remote.timeout_ns;
     s->remote.spool_len = c->store.remote.spool_len;
+    s->remote.memory_len = c->store.remote.memory_len;
     s->remote.attributes = c->store.remote.attributes.items;
     s->remote.n_attributes = (uint32_t)c->store.remote.attributes.n;
     return err;

@@ -12,8 +12,9 @@
 #include "store/clickhouse/schema.h"
 
 enum { PASSWORD_LEN = 4096 };
-#define CONNECT_NS (5 * SF_NS_PER_S)
-#define STEP_NS    (600 * SF_NS_PER_S)
+#define CONNECT_NS      (5 * SF_NS_PER_S)
+#define STEP_NS         (600 * SF_NS_PER_S)
+#define STEP_MEMORY_LEN (UINT64_C(4) << 30) /* as the default of store.remote.memory */
 
 struct asked {
     struct sf_client client;
@@ -92,7 +93,8 @@ static enum sf_err migrate_shard(const struct asked *a, const struct sf_remote_a
                                                               .password = password,
                                                               .ca_file = a->client.ca_file,
                                                               .connect_ns = CONNECT_NS,
-                                                              .whole_ns = STEP_NS},
+                                                              .whole_ns = STEP_NS,
+                                                              .memory_len = STEP_MEMORY_LEN},
                                     &shard, why);
     if (!err)
         err = sf_shard_probe(shard, version, why);

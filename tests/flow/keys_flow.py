@@ -171,6 +171,7 @@ ELSEWHERE = {
     "store.remote.url": "flow fleet", "store.remote.user": "flow fleet", "store.remote.password_file": "flow fleet",
     "store.remote.ca_file": "flow fleet", "store.remote.ack": "flow fleet", "store.remote.interval": "flow fleet",
     "store.remote.timeout": "flow fleet", "store.remote.spool_max": "flow fleet", "store.remote.attributes": "flow fleet_columns",
+    "store.remote.memory": "flow fleet_limits",
     "metrics.service_graph.enabled": "flow service_graph",
     "metrics.service_graph.dimensions": "flow service_graph",
     "metrics.target_info.enabled": "flow service_graph", "metrics.recording_rules.interval": "flow recording",

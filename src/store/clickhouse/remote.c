@@ -98,6 +98,7 @@ static enum sf_err open_shard_for(const struct sf_remote *r, uint32_t i, int64_t
                                                    .connect_ns = CONNECT_NS,
                                                    .whole_ns = whole_ns,
                                                    .answer_len = r->answer_len,
+                                                   .memory_len = r->config.memory_len,
                                                    .cancel = q->cancel},
                          out, why);
 }
@@ -672,6 +673,7 @@ static enum sf_err remote_start(struct sf_remote *r, const struct sf_local_confi
                                   .confirmed_arg = r,
                                   .timeout_ns = r->config.timeout_ns,
                                   .spool_len = r->config.spool_len,
+                                  .memory_len = r->config.memory_len,
                                   .attributes = &r->attributes,
                                   .is_undecided = local->retention.keep.is_on,
                                   .replay = local->replay,
@@ -683,6 +685,7 @@ static enum sf_err remote_start(struct sf_remote *r, const struct sf_local_confi
                                       .password = r->config.password,
                                       .ca_file = r->config.ca_file,
                                       .interval_ns = r->config.interval_ns,
+                                      .memory_len = r->config.memory_len,
                                       .tenant_rule = local->tenant_rule,
                                       .tenant_rule_arg = local->tenant_rule_arg,
                                       .notice = local->notice,

@@ -10,6 +10,7 @@ struct sf_remote_config {
     int64_t interval_ns, timeout_ns;
     bool is_ack_remote; /* a batch is acknowledged only when every shard has it */
     uint64_t spool_len;
+    uint64_t memory_len;           /* that a statement may take on a shard */
     const char *const *attributes; /* attr_columns.h; borrowed until close */
     uint32_t n_attributes;
 };

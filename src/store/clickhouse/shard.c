@@ -28,6 +28,7 @@ struct sf_shard {
     struct sf_fetch_line *line;
     int64_t connect_ns, whole_ns;
     size_t answer_len; /* 0: no limit */
+    uint64_t memory_len;
     const atomic_bool *cancel;
     uint64_t next_query, own; /* parts of query ids */
 };
@@ -60,6 +61,7 @@ enum sf_err sf_shard_open(const struct sf_shard_config *config, struct sf_shard 
     s->connect_ns = config->connect_ns;
     s->whole_ns = config->whole_ns;
     s->answer_len = config->answer_len;
+    s->memory_len = config->memory_len;
     s->cancel = config->cancel;
     sf_random_fill(&s->own, sizeof(s->own));
     if (!s->address || !s->database || !s->line || (config->user && !s->user_header) ||
@@ -145,6 +147,18 @@ static uint64_t shard_code_of(const char *text)
     return sf_str_to_u64(digits, &code) ? code : 0;
 }
 
+enum { MEMORY_LIMIT_EXCEEDED = 241, TOO_MANY_ROWS_OR_BYTES = 396 };
+
+/* The statement exceeded a limit of its own, not one of the whole server. Servers before 24 write
+ * "(for query)". */
+static bool is_over_limit(const char *text)
+{
+    uint64_t code = shard_code_of(text);
+    return code == TOO_MANY_ROWS_OR_BYTES ||
+           (code == MEMORY_LIMIT_EXCEEDED &&
+            (strstr(text, "Query memory limit") || strstr(text, "(for query)")));
+}
+
 /* The reason is in the body for an error of ClickHouse, and in `why`, after the address, for an
  * error of the network. */
 static enum sf_err shard_say(const struct sf_shard *s, const struct sf_fetch_refusal *refusal,
@@ -153,6 +167,11 @@ static enum sf_err shard_say(const struct sf_shard *s, const struct sf_fetch_ref
     struct sf_why said = *why;
     size_t skip = strlen(url) < 100 ? strlen(url) : 100;
     const char *text = said.text;
+    if (refusal->status && is_over_limit(refusal->text))
+        return sf_fail(why, SF_ERR_LIMIT,
+                       "%.60s: the query takes more than store.remote.memory or the largest "
+                       "answer; use a shorter time range: %.80s",
+                       s->address, refusal->text);
     if (refusal->status)
         return sf_fail(why, err == SF_ERR_NOT_FOUND ? SF_ERR_IO : err, "%.80s: status %ld: %.130s",
                        s->address, refusal->status, refusal->text);
@@ -225,19 +244,36 @@ static void shard_add_escaped(struct sf_buf *out, sf_str text)
     }
 }
 
-enum { SQL_URL_CAP = 400 };
+enum { SQL_URL_CAP = 500, LIMITS_CAP = 120, RESULT_GROWTH = 16, LEAST_RESULT = 1 << 20 };
 
-/* `limit_ns`: how long the answer is waited for. The shard gives up a second later, which matters
- * when the node cannot kill the query. */
-static void shard_put_url(const struct sf_shard *s, sf_str sql, const char *query_id,
-                          int64_t limit_ns, char url[SQL_URL_CAP])
+/* Limits of a statement. `limit_ns`: how long the answer is waited for. The shard gives up a second
+ * later, which matters when the node cannot kill the query. */
+static void shard_put_limits(const struct sf_shard *s, int64_t limit_ns, char limits[LIMITS_CAP])
 {
-    char limit[48] = "";
-    if (query_id && limit_ns > 0)
-        snprintf(limit, sizeof(limit), "&max_execution_time=%" PRId64, limit_ns / SF_NS_PER_S + 2);
+    int64_t time_ns = limit_ns > 0 ? limit_ns : s->whole_ns;
+    char memory[48] = "";
+    if (s->memory_len)
+        snprintf(memory, sizeof(memory), "&max_memory_usage=%" PRIu64, s->memory_len);
+    snprintf(limits, LIMITS_CAP, "&max_execution_time=%" PRId64 "%s", time_ns / SF_NS_PER_S + 2,
+             memory);
+}
+
+/* A result is larger in the shard's memory, where it waits until it is complete, than as bytes of
+ * the answer. `answer` NULL: it is discarded. */
+static void shard_put_url(const struct sf_shard *s, sf_str sql, const char *query_id,
+                          int64_t limit_ns, const struct sf_buf *answer, char url[SQL_URL_CAP])
+{
+    char limits[LIMITS_CAP], result[80] = "";
+    shard_put_limits(s, limit_ns, limits);
+    if (answer && answer->max) {
+        size_t most = answer->max < SIZE_MAX / RESULT_GROWTH ? answer->max * RESULT_GROWTH
+                                                             : SIZE_MAX;
+        snprintf(result, sizeof(result), "&max_result_bytes=%zu&result_overflow_mode=throw",
+                 most > LEAST_RESULT ? most : (size_t)LEAST_RESULT);
+    }
     /* A statement with thousands of ids exceeds the default limit. */
-    snprintf(url, SQL_URL_CAP, "%s/?wait_end_of_query=1%s%s%s%s", s->address,
-             query_id ? "&query_id=" : "", query_id ? query_id : "", limit,
+    snprintf(url, SQL_URL_CAP, "%s/?wait_end_of_query=1%s%s%s%s%s", s->address,
+             query_id ? "&query_id=" : "", query_id ? query_id : "", limits, result,
              sql.len > QUERY_LEN ? "&max_query_size=67108864" : "");
 }
 
@@ -247,7 +283,7 @@ static enum sf_err send_sql(struct sf_shard *s, sf_str sql, const char *query_id
     char url[SQL_URL_CAP];
     struct request r = {
         .type = "text/plain", .body = sf_str_bytes(sql), .answer = answer, .whole_ns = whole_ns};
-    shard_put_url(s, sql, query_id, whole_ns, url);
+    shard_put_url(s, sql, query_id, whole_ns, answer, url);
     return send_request(s, url, &r, why);
 }
 
@@ -275,8 +311,8 @@ static void kill_query(struct sf_shard *s, const char *query_id)
 {
     char url[SQL_URL_CAP], sql[KILL_CAP];
     struct request r = {.type = "text/plain", .whole_ns = KILL_NS, .cancel = &never};
-    snprintf(url, sizeof(url), "%s/", s->address);
     put_kill(query_id, sql);
+    shard_put_url(s, sf_str_from(sql), NULL, KILL_NS, NULL, url);
     r.body = sf_str_bytes(sf_str_from(sql));
     /* If this fails, the server stops the query at its own limit. */
     (void)send_request(s, url, &r, NULL);
@@ -398,7 +434,7 @@ static void start_query(struct under_way *u, struct sf_fetches *fetches)
                          .arg = u,
                          .cancel = s->cancel};
     shard_name_query(s, u->query_id);
-    shard_put_url(s, q->sql, u->query_id, f.whole_ns, u->url);
+    shard_put_url(s, q->sql, u->query_id, f.whole_ns, q->out, u->url);
     q->err = sf_fetches_start(fetches, &f, end_query, &q->why);
 }
 
@@ -420,7 +456,7 @@ static void start_kill(struct under_way *u, struct sf_fetches *fetches)
                          .arg = u};
     put_kill(u->query_id, u->kill);
     f.body = sf_str_bytes(sf_str_from(u->kill));
-    snprintf(u->url, sizeof(u->url), "%s/", s->address);
+    shard_put_url(s, sf_str_from(u->kill), NULL, QUICK_KILL_NS, NULL, u->url);
     (void)sf_fetches_start(fetches, &f, end_kill, NULL);
 }
 
@@ -485,18 +521,20 @@ enum sf_err sf_shard_insert(struct sf_shard *s, sf_str sql, const char *token, s
                             enum sf_shard_fault *out_fault, struct sf_why *why)
 {
     struct sf_buf url = {.max = SF_FETCH_URL_CAP};
+    char limits[LIMITS_CAP];
     struct request r = {
         .type = "application/octet-stream", .encoding = "zstd", .body = rows, .is_once = true};
     enum sf_err err;
     *out_fault = SF_SHARD_RETRY;
+    shard_put_limits(s, 0, limits);
     /* One block and one part per partition: a token represents all rows of the request. */
     sf_buf_print(&url,
-                 "%s/?wait_end_of_query=1&async_insert=0&input_format_parallel_parsing=0"
+                 "%s/?wait_end_of_query=1%s&async_insert=0&input_format_parallel_parsing=0"
                  "&max_insert_block_size=4194304&min_insert_block_size_rows=4194304"
                  "&min_insert_block_size_bytes=1073741824&max_partitions_per_insert_block=0"
                  "&insert_deduplicate=1"
                  "&insert_deduplication_token=%s&query=",
-                 s->address, token);
+                 s->address, limits, token);
     shard_add_escaped(&url, sql);
     sf_buf_add_u8(&url, 0);
     if (!sf_buf_ok(&url))

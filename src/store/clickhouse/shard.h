@@ -4,6 +4,9 @@
  * zstd. User and password are sent in headers and appear in no message. A shard is used by one
  * thread at a time; the connection stays open between requests.
  *
+ * Each statement carries limits of its time and memory on the server, and each query one of its
+ * result.
+ *
  * Settings such as skip_unavailable_shards are never used: a shard that does not answer is a fault
  * that the caller reports. */
 #pragma once
@@ -25,6 +28,7 @@ struct sf_shard_config {
     const char *ca_file;          /* NULL: the certificates of the system */
     int64_t connect_ns, whole_ns; /* of one request */
     size_t answer_len;         /* maximum of an answer, besides that of its buffer; 0: no other */
+    uint64_t memory_len;       /* that a statement may take on the server; 0: the server's limit */
     const atomic_bool *cancel; /* when it becomes true, requests end at once; may be NULL */
 };
 

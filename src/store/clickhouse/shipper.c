@@ -644,6 +644,7 @@ static enum sf_err shipper_open_shards(struct sf_shipper *s, struct sf_why *why)
                                     .ca_file = s->config.ca_file,
                                     .connect_ns = CONNECT_NS,
                                     .whole_ns = s->config.timeout_ns,
+                                    .memory_len = s->config.memory_len,
                                     .answer_len = sf_local_memory_len(s->store) /
                                                   SF_SHARD_ANSWER_PARTS,
                                     .cancel = &s->is_cancelled};

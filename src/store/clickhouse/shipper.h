@@ -28,7 +28,8 @@ struct sf_shipper_config {
     const struct sf_remote_address *address;
     const char *user, *password, *ca_file; /* NULL: none */
     int64_t interval_ns, timeout_ns;
-    uint64_t spool_len; /* largest amount of data that may wait */
+    uint64_t memory_len; /* that a statement may take on a shard */
+    uint64_t spool_len;  /* largest amount of data that may wait */
     struct sf_attr_columns *attributes;
     bool is_undecided; /* store samples as undecided until their hour was judged */
     sf_replay_fn replay;

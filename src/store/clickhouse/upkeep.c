@@ -261,6 +261,7 @@ static enum sf_err upkeep_open_shards(struct sf_upkeep *u, struct sf_why *why)
                                     .ca_file = u->config.ca_file,
                                     .connect_ns = CONNECT_NS,
                                     .whole_ns = WORK_NS,
+                                    .memory_len = u->config.memory_len,
                                     .answer_len = sf_local_memory_len(u->store) /
                                                   SF_SHARD_ANSWER_PARTS,
                                     .cancel = &u->is_stopping};

@@ -12,6 +12,7 @@ struct sf_upkeep;
 struct sf_upkeep_config {
     const struct sf_remote_address *address; /* borrowed until stop, like all below */
     const char *user, *password, *ca_file;   /* NULL: none */
+    uint64_t memory_len;                     /* that a statement may take on a shard */
     int64_t interval_ns; /* the shipping interval; a maintenance pass runs every twelve of these */
     void (*tenant_rule)(void *arg, sf_str tenant, struct sf_tenant_rule *io); /* may be NULL */
     void *tenant_rule_arg;
