@@ -142,6 +142,30 @@ def test_metrics_of_more_spans_in_five_minutes_than_one_answer_holds():
             assert not found, fleet_answers.told(found)
 
 
+@clickhouse_bed.long
+@clickhouse_bed.needed
+def test_a_span_that_is_sent_again_with_a_later_end_counts_as_it_ended():
+    base = (time.time_ns() // 10**9 - 300) * 10**9
+    spans = [make_span(start=base + i * 10**9, end=base + (i + 1) * 10**9) for i in range(10)]
+    later = [{**x, "end": x["end"] + 10**9, "attributes": {"extra": "1"}} for x in spans]
+    with clickhouse_bed.Bed(2) as bed, Server() as alone, Server(config(bed.url())) as one, Server(config(bed.url())) as other, \
+            Server(config(bed.url())) as reader:
+        for first, second in ((one, one), (one, other)):
+            for s in (alone, first):
+                s.send(spans)
+            shipped(first)
+            for s in (alone, second):
+                s.send(later)
+            shipped(second)
+        times = f"start={base // 10**9 - 10}&end={base // 10**9 + 400}"
+        paths = [f"/api/metrics/query?{times}&q={urllib.parse.quote(q)}" for q in (
+            *("{} | " + f + "_over_time(duration)" + by for f in ("min", "max", "avg", "sum", "histogram") for by in ("", " by (name)")),
+            "{} | count_over_time()", "{ duration > 1500ms } | count_over_time()", "{ span.extra = `1` } | rate()")]
+        for node in (reader, one, other):
+            found = fleet_answers.differences(alone, node, paths + [f"/api/search?{times}&q=%7B%7D"])
+            assert not found, fleet_answers.told(found)
+
+
 @clickhouse_bed.needed
 def test_a_search_finds_the_newest_in_each_window_of_time():
     hour, now = 3600 * 10**9, time.time_ns()

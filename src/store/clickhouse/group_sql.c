@@ -192,7 +192,9 @@ static void put_rows_number(const struct asking_groups *a)
         sf_buf_print(a->sql, i ? "," : " OR trace_id IN (");
         sf_remote_source_quote(a->sql, id);
     }
-    sf_buf_print(a->sql, "%s, cityHash64(trace_id, span_id, kind), 0) AS g_single",
+    /* Copies of a span differ in their ends; which of them counts is decided in the view. */
+    sf_buf_print(a->sql,
+                 "%s, cityHash64(trace_id, span_id, kind, start_ns, duration_ns), 0) AS g_single",
                  w->n ? ")" : "");
 }
 

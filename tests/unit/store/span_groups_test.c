@@ -60,7 +60,8 @@ TEST(span_groups, group_by_what_a_query_reads)
     assert_has(&sql, " AND start_ns > 1700000000000000000 AND start_ns <= 1700000600000000000");
     assert_has(&sql, "(greatest(duration_ns, 0) >= toInt64(5000000)) + (greatest(duration_ns, 0) > "
                      "toInt64(5000000))");
-    assert_has(&sql, "if(bucket < 1699999700, cityHash64(trace_id, span_id, kind), 0) AS g_single");
+    assert_has(&sql, "if(bucket < 1699999700, cityHash64(trace_id, span_id, kind, start_ns, "
+                     "duration_ns), 0) AS g_single");
     assert_has(&sql, "has(ik, 'si\\'ze'), concat('i', char(");
     assert_has(&sql, " GROUP BY g_step, g_duration, g_power, g_single, name, resource, g_value0");
     assert_has(&sql, "any((trace_id, ");
