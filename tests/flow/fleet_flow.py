@@ -648,6 +648,7 @@ def test_bad_configuration_is_refused_before_anything_starts():
             refused(url + f"user: x, password_file: {f.name}}}}}", words)
 
 
+@clickhouse_bed.long
 @clickhouse_bed.needed
 def test_a_server_that_is_listed_twice_or_in_another_place_is_refused():
     with clickhouse_bed.Bed(2) as bed:
