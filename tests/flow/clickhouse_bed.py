@@ -94,7 +94,7 @@ class Shard:
             [sys.executable, os.path.abspath(__file__), "--serve", library(), self.path, str(self.port)],
             stdout=log, stderr=log, stdin=subprocess.DEVNULL)
         log.close()
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300  # at low priority on a busy machine
         while time.monotonic() < until:
             try:
                 if self.ask("SELECT 1") == "1":

@@ -362,7 +362,7 @@ def why_missing(bed, s, sent, missing):
 
 @clickhouse_bed.needed
 def test_kills_of_node_and_shards_keep_every_span_and_sample_once():
-    rng = random.Random(7)
+    rng = random.Random(int(os.environ.get("FLEET_SEED", "7")))
     with clickhouse_bed.Bed(2) as bed:
         s = Server(config(bed.url(), interval="100ms", timeout="3s"))
         s.start()
