@@ -47,7 +47,7 @@ def test_answers_are_those_of_one_server_whoever_is_asked():
     questions = (story.span_questions() + story.operation_questions() + story.tag_questions() + story.querier_questions()
                  + story.profile_questions() + story.door_questions())
     if not LONG:  # some of each kind
-        questions, corpus = questions[::12], corpus[::30]
+        questions, corpus = questions[::16], corpus[::30]
     for node, asked in (w.reader, questions + corpus), (w.one, questions if LONG else questions[::6]):
         found = fleet_answers.differences(w.alone, node, asked)
         assert not found, fleet_answers.told(found)

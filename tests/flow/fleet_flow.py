@@ -127,6 +127,12 @@ def test_spans_and_profiles_arrive_in_every_column():
         assert len(wanted) > 15 and not wanted - named, f"docs/fleet.md does not name {wanted - named}"
         absent = {m for m in named if not re.search(rf"^{m}[ {{]", there, re.M)}
         assert not absent and named == wanted, (absent, named ^ wanted)
+        # The queries in docs/fleet.md work.
+        with open(os.path.join(os.environ["SOURCE_ROOT"], "docs", "fleet.md"), encoding="utf-8") as f:
+            examples = f.read().split("```sql\n")[1].split("```")[0].split(";\n")[:-1]
+        assert len(examples) == 2
+        for example in examples:
+            assert any(bed.ask(example)), example
         # Verify fails when one row is gone, and when one is there twice.
         shard.ask(f"ALTER TABLE spanflame.spans DELETE WHERE {where} SETTINGS mutations_sync = 1")
         code, text = command(s, "verify")

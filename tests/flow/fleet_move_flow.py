@@ -81,6 +81,7 @@ class Old:
 
 # ---- answers ----
 
+@clickhouse_bed.long
 @clickhouse_bed.needed
 def test_answers_are_the_same_before_during_and_after_the_move():
     story = fleet_answers.Story()
