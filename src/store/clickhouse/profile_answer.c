@@ -19,7 +19,8 @@ const char sf_profile_answer_stacks[] = "series, process, is_request, start_ns, 
                                         "samples";
 const char sf_profile_answer_details[] =
     "series, process, is_request, start_ns, length_ns, has_time, span_id, trace_id, thread, stack, "
-    "value, samples, state, runtime_thread, thread_name, is_lent, is_kernel_thread";
+    "value, samples, state, runtime_thread, thread_name, is_lent, is_kernel_thread, process_key, "
+    "is_guess";
 
 struct reading {
     struct sf_profile_answer *a;
@@ -399,13 +400,26 @@ enum sf_err sf_profile_answer_add_stacks(struct sf_profile_answer *a, sf_bytes i
     return profile_answer_end(&x, why);
 }
 
+/* Samples have the entry of their process themselves. */
+static void profile_answer_see_process(struct reading *x, uint64_t id, sf_str key, bool is_guess)
+{
+    uint32_t place = profile_answer_place_of(x, SF_ENTRY_PROCESS, id);
+    struct sf_process *p = x->is_full ? NULL : &x->a->processes[place];
+    if (!p)
+        return;
+    if (!p->key.len)
+        p->key = key;
+    p->is_guess = p->is_guess || is_guess;
+}
+
 static void read_detail(struct reading *x)
 {
     struct key k = profile_answer_read_key(x);
     int64_t length_ns = (int64_t)sf_row_binary_u64(&x->r);
     struct sf_sample one = {.has_time = sf_row_binary_u8(&x->r) != 0}, *s;
-    sf_str trace;
+    sf_str trace, process_key;
     uint64_t stack;
+    bool is_guess;
     one.span_id = sf_row_binary_u64(&x->r);
     trace = sf_row_binary_fixed(&x->r, sizeof(one.trace_id.b));
     one.thread = sf_row_binary_u64(&x->r);
@@ -417,6 +431,8 @@ static void read_detail(struct reading *x)
     one.thread_name = sf_row_binary_str(&x->r);
     one.is_lent = sf_row_binary_u8(&x->r) != 0;
     one.is_kernel_thread = sf_row_binary_u8(&x->r) != 0;
+    process_key = sf_row_binary_str(&x->r);
+    is_guess = sf_row_binary_u8(&x->r) != 0;
     if (one.state >= SF_STATES)
         profile_answer_refuse(x, "a sample in no known state");
     if (x->r.fault)
@@ -435,6 +451,8 @@ static void read_detail(struct reading *x)
         return;
     *s = one;
     x->a->n_samples++;
+    if (k.process)
+        profile_answer_see_process(x, k.process, process_key, is_guess);
 }
 
 enum sf_err sf_profile_answer_add_details(struct sf_profile_answer *a, sf_bytes in,

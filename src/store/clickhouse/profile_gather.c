@@ -8,6 +8,7 @@
 #include "store/clickhouse/profile_gather.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/heap.h"
 #include "base/text.h"
@@ -211,7 +212,7 @@ static void profile_gather_put_counts(const struct asking *a, bool is_undecided,
 static void put_select(const struct asking *a, const char *columns, bool has_all,
                        struct sf_buf *sql)
 {
-    bool is_detail = a->columns == sf_profile_answer_details;
+    bool is_detail = a->columns == sf_profile_answer_details; /* samples */
     for (int i = 0; i < (is_detail ? 2 : 1); i++) {
         sf_buf_print(sql, "%sSELECT %s FROM %s.%s WHERE ", i ? " UNION ALL " : "", columns,
                      a->g->r->database, i ? SF_SCHEMA_UNDECIDED : a->table);
@@ -225,35 +226,47 @@ static void put_select(const struct asking *a, const char *columns, bool has_all
 
 /* ---- entries ---- */
 
-/* Writes "(1,2)"; without the ids a SELECT of them, which reads the rows once more. */
+static bool profile_gather_is_of_samples(const struct asking *a)
+{
+    return a->columns == sf_profile_answer_details;
+}
+
+/* Writes "(1,2)"; without the ids a SELECT of them, which reads the rows once more; of samples, for
+ * the whole statement once (profile_gather_put_known()). */
 static void profile_gather_put_in(const struct asking *a, const struct sf_id_set *ids,
                                   const char *column, struct sf_buf *sql)
 {
     sf_buf_print(sql, "(");
     for (uint32_t i = 0; ids && i < ids->n; i++)
         sf_buf_print(sql, "%s%" PRIu64, i ? "," : "", ids->list[i]);
-    if (!ids)
+    if (!ids && profile_gather_is_of_samples(a))
+        sf_buf_print(sql, "SELECT arrayJoin(known.%d)", strcmp(column, "series") == 0 ? 1 : 2);
+    else if (!ids)
         put_select(a, column, true, sql);
     sf_buf_print(sql, ")");
 }
 
+/* Series and stacks of the samples, as a value that the statement computes once. */
+static void profile_gather_put_known(const struct asking *a, struct sf_buf *sql)
+{
+    sf_buf_print(sql, "WITH (SELECT (groupUniqArray(series), groupUniqArray(stack)) FROM (");
+    put_select(a, "series, stack", true, sql);
+    sf_buf_print(sql, ")) AS known ");
+}
+
+/* They are in the table of profiles, on the same shard. */
 static void put_process_entries(const struct asking *a, const struct sf_row_ids *ids,
                                 struct sf_buf *sql)
 {
-    sf_buf_print(sql, "SELECT toUInt8(3), process, toString(any(process_key)), '', "
-                      "emptyArrayString(), emptyArrayString(), emptyArrayString(), "
-                      "emptyArrayUInt64(), emptyArrayUInt32(), emptyArrayUInt32(), toUInt64(0), "
-                      "max(is_guess) FROM ");
-    if (a->columns == sf_profile_answer_details) {
-        sf_buf_print(sql, "(");
-        put_select(a, "process, process_key, is_guess", true, sql);
-        sf_buf_print(sql, ") WHERE 1");
-    } else { /* in the table of profiles, on the same shard */
-        sf_buf_print(sql, "%s.profiles WHERE ", a->g->r->database);
-        sf_remote_source_tenants(a->g->r, &a->q, sql);
-        sf_buf_print(sql, " AND process IN ");
-        profile_gather_put_in(a, ids ? &ids->processes : NULL, "process", sql);
-    }
+    sf_buf_print(sql,
+                 "SELECT toUInt8(3), process, toString(any(process_key)), '', "
+                 "emptyArrayString(), emptyArrayString(), emptyArrayString(), "
+                 "emptyArrayUInt64(), emptyArrayUInt32(), emptyArrayUInt32(), toUInt64(0), "
+                 "max(is_guess) FROM %s.profiles WHERE ",
+                 a->g->r->database);
+    sf_remote_source_tenants(a->g->r, &a->q, sql);
+    sf_buf_print(sql, " AND process IN ");
+    profile_gather_put_in(a, ids ? &ids->processes : NULL, "process", sql);
     sf_buf_print(sql, " AND process != 0 GROUP BY process");
 }
 
@@ -291,6 +304,10 @@ static void profile_gather_put_entries(const struct asking *a, const struct sf_r
                                        struct sf_buf *sql)
 {
     bool has_process = !ids || ids->processes.n > 1 || (ids->processes.n && ids->processes.list[0]);
+    if (profile_gather_is_of_samples(a))
+        has_process = false; /* they have it themselves */
+    if (profile_gather_is_of_samples(a) && !ids)
+        profile_gather_put_known(a, sql);
     sf_buf_print(sql,
                  "SELECT toUInt8(0), series, toString(any(service)), toString(any(type)), "
                  "CAST(any(keys), 'Array(String)'), any(vals), emptyArrayString(), "

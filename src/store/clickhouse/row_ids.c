@@ -40,6 +40,8 @@ static bool row_ids_take(enum sf_row_ids_kind kind, struct sf_row_reader *r, str
         (void)sf_row_binary_fixed(r, 8 + 4 + 1 + 8);
         (void)sf_row_binary_str(r);
         (void)sf_row_binary_fixed(r, 2);
+        (void)sf_row_binary_str(r);
+        (void)sf_row_binary_u8(r);
         break;
     }
     return r->fault ||

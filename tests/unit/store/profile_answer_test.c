@@ -69,6 +69,8 @@ static void add_detail(struct sf_buf *b, uint8_t has_time, uint64_t stack, uint8
     sf_row_add_str(b, SF_STR("worker"));
     sf_buf_add_u8(b, 1);
     sf_buf_add_u8(b, 0);
+    sf_row_add_str(b, SF_STR("pod=x"));
+    sf_buf_add_u8(b, has_time); /* the process is a guess: of any row */
 }
 
 static const struct entry series = {0, 5, "shop", "a:b:cpu:ns:cpu:ns", 2, 2, 0, 0, 0, 0};
@@ -117,6 +119,12 @@ TEST(profile_answer, gives_the_samples_that_were_sent)
     assert_true(sf_str_eq(b.functions[known->lines[1].function].file, SF_STR("b.c")));
     assert_true(sf_str_eq(b.mappings[known->mapping].build_id, SF_STR("f00d")));
     assert_int_equal(b.stacks[b.samples[2].stack].n, 0);
+    sf_profile_answer_done(&a);
+    a = (struct sf_profile_answer){.req = &req}; /* rows alone have their process */
+    assert_ok(sf_profile_answer_add_details(&a, sf_buf_bytes(&rows), &why));
+    b = sf_profile_answer_batch(&a);
+    assert_int_equal(b.n_processes, 1);
+    assert_true(sf_str_eq(b.processes[0].key, SF_STR("pod=x")) && b.processes[0].is_guess);
     sf_profile_answer_done(&a);
     sf_buf_done(&entries);
     sf_buf_done(&rows);

@@ -21,6 +21,8 @@ static void add_detail(struct sf_buf *b, uint64_t series, uint64_t process, uint
     sf_buf_add(b, zeros, 8 + 4 + 1 + 8);
     sf_row_add_str(b, SF_STR("a thread"));
     sf_buf_add(b, zeros, 2);
+    sf_row_add_str(b, SF_STR("a process"));
+    sf_buf_add_u8(b, 0);
 }
 
 /* The rows must be read by both: their layouts are written down twice. */
