@@ -11,7 +11,8 @@ Builds and starts nothing but Spanflame. Addresses come from the environment:
   PEER_CLICKHOUSE=http://HOST:8123     and PEER_CLICKHOUSE_OTLP=..., a Collector that writes otel_traces
   PEER_PYROSCOPE=http://HOST:4040
 
-PEER_NAME_PID=N, of a server on this machine, adds its processor time to the clock's; without it only the clock is
+PEER_NAME_FLUSH=URL is asked with POST after sending, and Spanflame is flushed, too; without it both sides answer from where
+recent data happens to be, which for Spanflame is memory. PEER_NAME_PID=N, of a server on this machine, adds its processor time to the clock's; without it only the clock is
 compared. PEERS_SPANS (200000) and PEERS_SAMPLES (200000) say how much is sent. A server that has other data already
 fails the check of counts: start it empty."""
 import glob
@@ -235,6 +236,15 @@ def compare_profiles(ours, theirs, start, sent):
     say("pyroscope", "flame_graph", ours.cost(render), theirs.cost(render), theirs.pid)
 
 
+def flush_both(peer, server):
+    """Files on one side and memory on the other would compare two different things."""
+    url = os.environ.get(f"PEER_{peer.upper()}_FLUSH")
+    if url:
+        request = urllib.request.Request(url, method="POST", data=b"", headers={"Content-Type": "application/json"})
+        urllib.request.urlopen(request, timeout=300).close()
+        server.get("/api/v1/flush", "POST")
+
+
 def run(peers, home):
     for peer, base in peers.items():
         theirs = Side(base, os.environ.get(f"PEER_{peer.upper()}_PID"))
@@ -245,6 +255,7 @@ def run(peers, home):
                 flags = ["--profiles", "--most", str(SAMPLES)]
                 sent = send(ours.base, *flags)
                 send(theirs.base, *flags)
+                flush_both(peer, server)
                 compare_profiles(ours, theirs, start, sent)
                 continue
             api, own, prefix = TRACE_PEERS[peer]
@@ -252,7 +263,7 @@ def run(peers, home):
             again = send(os.environ.get(f"PEER_{peer.upper()}_OTLP", theirs.base).rstrip("/") + prefix, "--most", str(SPANS))
             if sent != again:
                 sys.exit(f"peers_bench: {peer}: {sent:.0f} spans were sent here and {again:.0f} there")
-            server.get("/api/v1/flush", "POST")
+            flush_both(peer, server)
             compare_traces(peer, ours, theirs, (api, own), start, sent)
         finally:
             server.stop()
