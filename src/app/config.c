@@ -285,32 +285,38 @@ static enum sf_err check_whole(struct sf_config *c, struct sf_why *why)
     return SF_OK;
 }
 
+/* What only a node of a fleet uses is refused elsewhere. A key that only repeats its default, as in
+ * the example file without comment signs, changes nothing. */
+static enum sf_err check_no_remote(const struct sf_config *c, struct sf_why *why)
+{
+    struct sf_config *defaults = NULL;
+    enum sf_err err = new_with_defaults(&defaults, why);
+
+    for (size_t i = 0; !err && i < sf_config_n_keys; i++) {
+        const char *path = sf_config_keys[i].path;
+        struct sf_buf value = {0}, initial = {0};
+        if (!sf_str_starts(sf_str_from(path), SF_STR("store.remote.")))
+            continue;
+        sf_config_render_value(c, i, &value);
+        sf_config_render_value(defaults, i, &initial);
+        if (!sf_buf_ok(&value) || !sf_buf_ok(&initial))
+            err = sf_no_memory(why, "the configuration");
+        else if (!sf_str_eq(sf_buf_str(&value), sf_buf_str(&initial)))
+            err = sf_config_value_fail(c, c->origins[i], why, "%s needs store.remote.url", path);
+        sf_buf_done(&value);
+        sf_buf_done(&initial);
+    }
+    sf_config_free(defaults);
+    return err;
+}
+
 static enum sf_err check_remote(const struct sf_config *c, struct sf_why *why)
 {
     struct sf_remote_address address;
     struct sf_why inner = {0};
-    const struct {
-        const char *path, *value;
-    } rest[] = {{"store.remote.user", c->store.remote.user},
-                {"store.remote.password_file", c->store.remote.password_file},
-                {"store.remote.ca_file", c->store.remote.ca_file}};
-    static const char *const never_empty[] = {"store.remote.ack", "store.remote.interval",
-                                              "store.remote.timeout", "store.remote.spool_max",
-                                              "store.remote.memory"};
-    for (size_t i = 0; !c->store.remote.url && i < sizeof(rest) / sizeof(rest[0]); i++) {
-        if (rest[i].value)
-            return sf_config_value_fail(c, origin_at(c, rest[i].path), why,
-                                        "%s needs store.remote.url", rest[i].path);
-    }
-    if (c->store.remote.attributes.n && !c->store.remote.url)
-        return sf_config_value_fail(c, origin_at(c, "store.remote.attributes"), why,
-                                    "store.remote.attributes needs store.remote.url");
-    for (size_t i = 0; !c->store.remote.url && i < sizeof(never_empty) / sizeof(never_empty[0]);
-         i++) {
-        if (origin_at(c, never_empty[i]).from != SF_FROM_DEFAULT)
-            return sf_config_value_fail(c, origin_at(c, never_empty[i]), why,
-                                        "%s needs store.remote.url", never_empty[i]);
-    }
+
+    if (!c->store.remote.url)
+        return check_no_remote(c, why);
     for (const char *p = c->store.remote.user; p && *p; p++) {
         if ((unsigned char)*p < ' ') /* it is sent as a header */
             return sf_config_value_fail(c, origin_at(c, "store.remote.user"), why,
@@ -323,8 +329,7 @@ static enum sf_err check_remote(const struct sf_config *c, struct sf_why *why)
     if (c->store.remote.password_file && !c->store.remote.user)
         return sf_config_value_fail(c, origin_at(c, "store.remote.password_file"), why,
                                     "store.remote.password_file needs store.remote.user");
-    if (c->store.remote.url &&
-        sf_remote_address_parse(sf_str_from(c->store.remote.url), &address, &inner))
+    if (sf_remote_address_parse(sf_str_from(c->store.remote.url), &address, &inner))
         return sf_config_value_fail(c, origin_at(c, "store.remote.url"), why, "%s", inner.text);
     return SF_OK;
 }

@@ -639,7 +639,7 @@ def test_bad_configuration_is_refused_before_anything_starts():
         refused(f"store: {{remote: {{url: 'clickhouse://h:1/x', attributes: [{names}]}}}}", words)
     refused("store: {remote: {url: 'clickhouse://h:1/x', user: x, password_file: /nowhere}}", "password_file")
     refused("store: {remote: {url: 'clickhouse://h:1/system'}}", "ClickHouse's own database")
-    for key in ("ack: remote", "interval: 1s", "timeout: 1s", "spool_max: 1GB", "password_file: /x", "ca_file: /x"):
+    for key in ("ack: remote", "interval: 1s", "timeout: 1s", "spool_max: 1GB", "memory: 1GB", "password_file: /x", "ca_file: /x"):
         refused(f"store: {{remote: {{{key}}}}}", f"{key.split(':')[0]} needs store.remote.url")
     url = "store: {remote: {url: 'https://h:1/x', "
     refused(url + "user: \"a\\nX-Other: b\"}}", "store.remote.user: a control character")
