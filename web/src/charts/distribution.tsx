@@ -56,7 +56,7 @@ export function Distribution(props: { sides: readonly Spread[] }) {
         </svg>
         <div class="spread-ticks" aria-hidden="true">
           {drawn.ticks.map((t) => (
-            <span key={t} style={{ left: `${String(at(t) * 100)}%` }}>
+            <span key={t} class={at(t) > 0.95 ? "end" : at(t) < 0.05 ? "begin" : undefined} style={{ left: `${String(at(t) * 100)}%` }}>
               {duration(t)}
             </span>
           ))}

@@ -10,7 +10,7 @@ import type { Range } from "../state/range";
 import { between, pointsOf } from "../views/deploy_figures";
 import { shareChange } from "../views/use_deploy_changes";
 import { useCosts, type Costs } from "../views/use_costs";
-import { BLOCKS, movedOf, partsOf, spreadOf, type Estimate, type Moved } from "./blocks";
+import { BLOCKS, LEAST_BLOCKS, movedOf, partsOf, spreadOf, type Estimate, type Moved } from "./blocks";
 import { cpuChangeOf, cpuPerRequest } from "./cpu_per_request";
 import type { Call } from "./map_layout";
 import { before, sparkOf, sparkStep } from "./use_red";
@@ -168,9 +168,12 @@ export function KpiStrip(props: { range: Range; marks: readonly number[]; servic
   const seconds = (moved: Moved | undefined) => moved && { delta: moved.delta * 1e9, low: moved.low * 1e9, high: moved.high * 1e9 };
   const quantile = (key: "p50" | "p95") => (past ? toldOf(roughChange(past[key], now[key]), past[key], now[key], seconds(moves?.[key]), duration, "~", enough(past[key], now[key])) : NONE);
   const failed = past ? toldOf(changeWords(past.failed, now.failed), past.failed, now.failed, shareChange({ all: past.count, failed: past.errors }, { all: now.count, failed: now.errors }), pointsOf) : NONE;
+  // Where data begins in the time before, its rate is that of the time without data.
+  const filled = pastRequests.filter((n) => (n ?? 0) > 0).length;
+  const grown = !past ? NONE : old.data && filled < LEAST_BLOCKS ? { ...NONE, hint: `not compared: requests in ${String(filled)} of ${String(BLOCKS)} parts of the preceding period only` } : toldOf(changeWords(past.rate, now.rate), past.rate, now.rate, moves?.rate, rate);
   return (
     <section class="card kpis" aria-label="Entry requests">
-      <Cell words={calls.error ? "Requests of all services" : "Entry requests"} text={rate(now.rate)} told={past ? toldOf(changeWords(past.rate, now.rate), past.rate, now.rate, moves?.rate, rate) : NONE} isMoreWorse={false} values={spark.rate} {...common} />
+      <Cell words={calls.error ? "Requests of all services" : "Entry requests"} text={rate(now.rate)} told={grown} isMoreWorse={false} values={spark.rate} {...common} />
       <Cell words="Failed" text={percent(now.failed)} told={failed} isMoreWorse values={spark.failed} {...common} />
       <Cell words={`p50${of}`} text={`~${duration(now.p50)}`} told={quantile("p50")} isMoreWorse values={spark.p50} {...common} />
       <Cell words={`p95${of}`} text={`~${duration(now.p95)}`} told={quantile("p95")} isMoreWorse values={spark.p95} {...common} />
