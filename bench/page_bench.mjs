@@ -107,6 +107,18 @@ async function scrolling() {
   const scroll = await working(page, work, () => page.evaluate(() => void (document.querySelector(".waterfall-scroll").scrollTop += 400)), 60);
   tell("page_waterfall_scroll_work", middle(scroll));
   tell("page_waterfall_scroll_work_most_of_20", scroll[Math.floor(scroll.length * 0.95)]);
+  // A letter more or less in the field that finds spans, and the root row folded and unfolded.
+  const find = page.getByLabel("Find spans");
+  await find.focus();
+  const typed = await working(page, work, (i) => page.keyboard.press(i % 10 < 5 ? "step9"[i % 5] : "Backspace"), 40);
+  tell("page_waterfall_filter_work", middle(typed));
+  tell("page_waterfall_filter_work_most_of_20", typed[Math.floor(typed.length * 0.95)]);
+  await find.fill("");
+  await page.locator(".waterfall-scroll").focus();
+  await page.keyboard.press("Home");
+  const folds = await working(page, work, (i) => page.keyboard.press(i % 2 === 0 ? "ArrowLeft" : "ArrowRight"), 40);
+  tell("page_waterfall_fold_work", middle(folds));
+  tell("page_waterfall_fold_work_most_of_20", folds[Math.floor(folds.length * 0.95)]);
   await page.context().close();
 }
 

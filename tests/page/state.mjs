@@ -160,6 +160,33 @@ test("a server that stops and comes back is said to, and asked again", async () 
   await done(page, "stopped");
 });
 
+longTest("a slow answer has its shape first and can be cancelled, an old one stays with its time, a partial one says what is missing", async () => {
+  const page = await open("/?view=coverage");
+  let mode = "silent";
+  await page.route("**/api/v1/services?*", async (route) => {
+    if (mode === "silent") return undefined;
+    if (mode === "broken") return route.fulfill({ status: 500, body: "a block is damaged" });
+    const answer = await route.fetch();
+    return route.fulfill({ response: answer, headers: { ...answer.headers(), ...(mode === "partial" ? { "x-spanflame-partial": "node-c did not answer in 5 s" } : {}) } });
+  });
+  await page.getByRole("link", { name: "Services", exact: true }).click();
+  await page.locator(".state.loading .skeleton").first().waitFor();
+  await isAccessible(page);
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("alert").filter({ hasText: "Could not load the services: The query was cancelled." }).waitFor();
+  mode = "partial";
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("row", { name: /order-service/ }).waitFor();
+  await page.getByText(/^Partial node-c did not answer in 5 s\./).waitFor();
+  mode = "broken";
+  await page.getByRole("button", { name: "Ask again" }).click();
+  await page.getByRole("alert").filter({ hasText: /^Could not load the services: a block is damaged\. Shown below is the answer of \d\d:\d\d/ }).waitFor();
+  assert.ok(await page.locator(".stale").getByRole("row", { name: /order-service/ }).isVisible());
+  await isAccessible(page);
+  await page.unroute("**/api/v1/services?*");
+  await done(page, "states");
+});
+
 longTest("every view says what failed and keeps what was there", async () => {
   const views = { service: "&service=order-service", search: "", profiles: "&service=order-service", compare: "&q={}", findings: "", coverage: "", alerts: "", collectors: "", pins: "", spans: "&function=main", trace: `&id=${ids.slow}` };
   for (const [view, more] of Object.entries(views)) {

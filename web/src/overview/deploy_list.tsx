@@ -39,10 +39,10 @@ function Change(props: { deploy: Deploy; change: DeployChange | undefined }) {
 }
 
 /** Deploys of the range, newest first, and what each changed per request; each opens before and after, where spans have both. */
-export function DeployList(props: { deploys: readonly Deploy[]; range: Range; max: number }) {
+export function DeployList(props: { deploys: readonly Deploy[]; range: Range; max: number; isLate: boolean }) {
   const more = props.deploys.length - props.max;
   const span = props.range.untilMs - props.range.fromMs;
-  const changes = useDeployChanges(props.deploys, props.range, props.max, false);
+  const changes = useDeployChanges(props.deploys, props.range, props.isLate ? props.max : 0, false);
   return (
     <ul class="dl">
       {props.deploys.slice(0, props.max).map((d) => (

@@ -129,15 +129,15 @@ function CpuCell(props: { costs: Costs; past: Costs; requests: readonly (number 
 }
 
 /** Requests that enter the system, against the time before. What changed is coloured when chance does not explain it. */
-export function KpiStrip(props: { range: Range; marks: readonly number[]; services: readonly Service[]; before: ReadonlyMap<string, Service>; calls: Asked<readonly Call[]>; costs: Costs }) {
+export function KpiStrip(props: { range: Range; marks: readonly number[]; services: readonly Service[]; before: ReadonlyMap<string, Service>; calls: Asked<readonly Call[]>; costs: Costs; isLate: boolean }) {
   const { range, calls } = props;
   const earlier = useMemo(() => before(range), [range]);
   const entries = useMemo(() => entriesOf(props.services, calls.data ?? []), [props.services, calls.data]);
   const now = wholeOf(entries);
   const past = wholeOf(entries.map((s) => props.before.get(s.service)));
-  const lines = useLines(range);
+  const lines = useLines(calls.data || calls.error ? range : undefined);
   // What is compared with comes after what is shown.
-  const old = useLines(lines.data && past ? earlier : undefined);
+  const old = useLines(props.isLate && lines.data && past ? earlier : undefined);
   const pastCosts = useCosts(props.costs.of && past ? earlier : undefined, false);
   const spark = useMemo(() => {
     const of = (a: MetricAnswer | undefined, i = 0) => sparkOf((a?.series ?? [])[i] ?? {}).values;

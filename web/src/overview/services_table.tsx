@@ -82,14 +82,14 @@ function TimeCell(props: { time: Explain | ApiError | undefined; meanNs: number;
 }
 
 /** Services as rows: requests that enter them, what changed, what stands out. Five hundred of them scroll like five. */
-export function ServicesTable(props: { range: Range; services: readonly Service[]; red: RedData; findings: Asked<AllFindings>; marks: ReadonlyMap<string, readonly number[]>; costs: Costs }) {
+export function ServicesTable(props: { range: Range; services: readonly Service[]; red: RedData; findings: Asked<AllFindings>; marks: ReadonlyMap<string, readonly number[]>; costs: Costs; isLate: boolean }) {
   const url = useUrl();
   const text = url["filter"] ?? "";
   const order = (["worst", "name", "rate", "p95", "errors"] as const).find((o) => o === url["sort"]) ?? "worst";
   const { costs } = props;
   const fit = useMemo(() => props.services.filter((s) => s.service.toLowerCase().includes(text.toLowerCase())), [props.services, text]);
   const rows = useMemo(() => sorted(fit, order, props.red), [fit, order, props.red.before, props.red.changed]);
-  const times = useTimes(rows.filter((s) => s.requests.count > 0).slice(0, MOST_TIMES).map((s) => s.service), props.range);
+  const times = useTimes(rows.filter((s) => s.requests.count > 0).slice(0, props.isLate ? MOST_TIMES : 0).map((s) => s.service), props.range);
   const parts = useMemo(() => new Set([...times.values()].flatMap((e) => (e instanceof ApiError ? [] : e.parts.map((p) => (p.part === "on_cpu" ? "cpu" : p.part))))), [times]);
   const told = useMemo(() => {
     const out = new Map<string, ReturnType<typeof ranked>[number]>();

@@ -60,17 +60,18 @@ function blocksOf(spark: Spark | undefined, range: Range, stepS: number): (numbe
   return partsOf(points, range, stepS * 1e3);
 }
 
-export function useRed(range: Range): RedData {
+/** `isLate`: what comes first has its answer, and comparisons may be loaded. */
+export function useRed(range: Range, isLate: boolean): RedData {
   const q = asked(range);
   const earlier = useMemo(() => before(range), [range]);
   const now = useAsk<Services>(`services ${JSON.stringify(q)}`, (s) => get("/api/v1/services", q, s));
   const p = asked(earlier);
   const past = useAsk<Services>(`services ${JSON.stringify(p)}`, (s) => get("/api/v1/services", p, s));
   const step = sparkStep(range);
-  const lines = useP95(range, step);
+  const lines = useP95(now.data ? range : undefined, step);
   // Only its error is needed of the time before: few points, and only where there is something to compare.
   const pastStep = Math.max(1, Math.ceil((range.untilMs - range.fromMs) / 1e3 / BLOCKS));
-  const old = useP95(lines.data && (past.data?.services.length ?? 0) > 0 ? earlier : undefined, pastStep);
+  const old = useP95(isLate && lines.data && (past.data?.services.length ?? 0) > 0 ? earlier : undefined, pastStep);
   const map = useMemo(() => new Map((past.data?.services ?? []).map((s) => [s.service, s])), [past.data]);
   const moved = useMemo(() => {
     const out = new Map<string, Moved>();

@@ -17,8 +17,8 @@ import { useUrl } from "../state/use_url";
 /** Who calls whom, as a picture and as a list. */
 export function MapView(props: { range: Range }) {
   const url = useUrl();
-  const red = useRed(props.range);
   const calls = useCalls(props.range);
+  const red = useRed(props.range, calls.data !== undefined || calls.error !== undefined);
   const by = MAP_WORDS.find(([k]) => k === url["map"])?.[0] ?? "time";
   const text = (url["filter"] ?? "").toLowerCase();
   useHead("Service map", "Service map");

@@ -1,4 +1,4 @@
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Services } from "../api/types";
 import { visible } from "../format/safe_text";
 import { countOf } from "../format/units";
@@ -75,13 +75,16 @@ function MapCard(props: { range: Range; services: Services["services"]; slower: 
   );
 }
 
-function Whole(props: { data: Services; range: Range; red: ReturnType<typeof useRed> }) {
+function Whole(props: { data: Services; range: Range; red: ReturnType<typeof useRed>; onMain: (isThere: boolean) => void }) {
   const { range, red } = props;
   const { services } = props.data;
   const findings = useFindings(range);
   const calls = useCalls(range);
-  const costs = useCosts(range);
   const isKnown = calls.data !== undefined || calls.error !== undefined;
+  // The server answers in order: what a person looks at first is asked first, comparisons and details after it.
+  const isMain = isKnown && (findings.data !== undefined || findings.error !== undefined);
+  useEffect(() => props.onMain(isMain), [isMain]);
+  const costs = useCosts(isMain ? range : undefined);
   const entries = useMemo(() => (isKnown ? entriesOf(services, calls.data ?? []) : []), [services, calls.data, isKnown]);
   const { asked: versions, deploys } = useDeploys(range);
   const told = useMemo(() => ranked(findings.data).filter((f) => reasonOf(f) === undefined), [findings.data]);
@@ -107,7 +110,7 @@ function Whole(props: { data: Services; range: Range; red: ReturnType<typeof use
   }, [told]);
   return (
     <>
-      <KpiStrip range={range} services={services} before={red.before} calls={calls} marks={[...marks.values()].flat()} costs={costs} />
+      <KpiStrip range={range} services={services} before={red.before} calls={calls} marks={[...marks.values()].flat()} costs={costs} isLate={isMain} />
       {!findings.data && !findings.error && (
         <div class="answers" aria-hidden="true">
           {[0, 1, 2].map((n) => (
@@ -134,7 +137,7 @@ function Whole(props: { data: Services; range: Range; red: ReturnType<typeof use
       )}
       {findings.error && <Failure what="the findings" sentence={findings.error.message} status={findings.error.status} retryAfterS={findings.error.retryAfterS} {...(findings.data ? { keptMs: findings.atMs } : {})} again={findings.again} />}
       <div class="over">
-        <ServicesTable range={range} services={services} red={red} findings={findings} marks={marks} costs={costs} />
+        <ServicesTable range={range} services={services} red={red} findings={findings} marks={marks} costs={costs} isLate={isMain} />
         <MapCard range={range} services={services} slower={red.slower} calls={calls} />
       </div>
       <div class="over">
@@ -147,7 +150,7 @@ function Whole(props: { data: Services; range: Range; red: ReturnType<typeof use
               All
             </ViewLink>
           </header>
-          {versions.error ? <p class="note bad pad">Versions could not be loaded: {visible(versions.error.message)}</p> : !versions.data ? <div class="state loading"><Skeleton /></div> : deploys.length === 0 ? <p class="state">No new version in this time.</p> : <DeployList deploys={deploys} range={range} max={4} />}
+          {versions.error ? <p class="note bad pad">Versions could not be loaded: {visible(versions.error.message)}</p> : !versions.data ? <div class="state loading"><Skeleton /></div> : deploys.length === 0 ? <p class="state">No new version in this time.</p> : <DeployList deploys={deploys} range={range} max={4} isLate={isMain} />}
         </div>
       </div>
     </>
@@ -155,12 +158,13 @@ function Whole(props: { data: Services; range: Range; red: ReturnType<typeof use
 }
 
 export function Overview(props: { range: Range }) {
-  const red = useRed(props.range);
+  const [isMain, setMain] = useState(false);
+  const red = useRed(props.range, isMain);
   useHead("Services");
   return (
     <section aria-labelledby="page-title">
       <AskedFrame what="the services" asked={red.now} empty={(d) => (d.services.length === 0 ? <NothingHere range={props.range} /> : undefined)}>
-        {(d) => <Whole data={d} range={props.range} red={red} />}
+        {(d) => <Whole data={d} range={props.range} red={red} onMain={setMain} />}
       </AskedFrame>
     </section>
   );
