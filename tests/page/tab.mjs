@@ -19,6 +19,10 @@ export const browser = await chromium.launch({
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", ...(story.args ?? [])],
 });
 
+/** How long a test waits before it gives up. Not a statement about the page: with 30 other busy processes on two cores, the dozens of
+ * queries of the overview take longer than half a minute. */
+const PATIENCE_MS = Number(process.env.PAGE_WAIT_MS ?? 120000);
+
 /** Tabs that tests have left: a new process of the browser costs a second of CPU time, a page in one that has run the scripts
  * before a third of that. */
 const free = [];
@@ -28,7 +32,7 @@ const blank = (page) => page.evaluate(() => (localStorage.clear(), sessionStorag
 async function newTab() {
   const context = await browser.newContext({ acceptDownloads: true });
   const page = await context.newPage();
-  page.setDefaultTimeout(Number(process.env.PAGE_WAIT_MS ?? 30000));
+  page.setDefaultTimeout(PATIENCE_MS);
   // Recorded data is examined in the time it was recorded.
   if (story.nowMs !== undefined) await page.clock.setFixedTime(new Date(story.nowMs));
   page.on("pageerror", (e) => page.faults.push(String(e)));

@@ -51,11 +51,13 @@ interface Lines {
   readonly p: MetricAnswer;
 }
 
-function useLines(range: Range | undefined): Asked<Lines> {
-  return useAsk<Lines>(range ? `kpi lines ${JSON.stringify(range)}` : "", async (s) => {
+/** `hasFailed`: with the rate of failures, which a comparison takes from counts. */
+function useLines(range: Range | undefined, hasFailed: boolean): Asked<Lines> {
+  return useAsk<Lines>(range ? `kpi lines ${JSON.stringify([range, hasFailed])}` : "", async (s) => {
     const of = range ?? { fromMs: 0, untilMs: 1 };
-    const [a, b, c] = await Promise.all([`{ ${ROOT} } | rate()`, `{ ${ROOT} && status = error } | rate()`, `{ ${ROOT} } | quantile_over_time(duration, .5, .95)`].map((q) => metrics(q, of, sparkStep(of), s, "0")));
-    return { data: { rate: a?.data ?? {}, failed: b?.data ?? {}, p: c?.data ?? {} }, partial: "" };
+    const ask = (q: string) => metrics(q, of, sparkStep(of), s, "0").then((a) => a.data);
+    const [rate, failed, p] = await Promise.all([ask(`{ ${ROOT} } | rate()`), hasFailed ? ask(`{ ${ROOT} && status = error } | rate()`) : {}, ask(`{ ${ROOT} } | quantile_over_time(duration, .5, .95)`)]);
+    return { data: { rate, failed, p }, partial: "" };
   });
 }
 
@@ -135,9 +137,9 @@ export function KpiStrip(props: { range: Range; marks: readonly number[]; servic
   const entries = useMemo(() => entriesOf(props.services, calls.data ?? []), [props.services, calls.data]);
   const now = wholeOf(entries);
   const past = wholeOf(entries.map((s) => props.before.get(s.service)));
-  const lines = useLines(calls.data || calls.error ? range : undefined);
+  const lines = useLines(calls.data || calls.error ? range : undefined, true);
   // What is compared with comes after what is shown.
-  const old = useLines(props.isLate && lines.data && past ? earlier : undefined);
+  const old = useLines(props.isLate && lines.data && past ? earlier : undefined, false);
   const pastCosts = useCosts(props.costs.of && past ? earlier : undefined, false);
   const spark = useMemo(() => {
     const of = (a: MetricAnswer | undefined, i = 0) => sparkOf((a?.series ?? [])[i] ?? {}).values;
