@@ -37,7 +37,8 @@ enum {
     MOST_FIRST_CHUNK = 256,
     BUCKET_S = 300,
     FIRST_WINDOW_S = 2 * BUCKET_S, /* of candidates, */
-    WINDOW_GROWTH = 3,             /* and how many times longer the next one is */
+    WINDOW_GROWTH = 3,             /* and how many times longer the next one is, */
+    EMPTY_GROWTH = 9,              /* or if there was nothing in it */
     MAX_PAGES_LEN = NEXT_PAGE * 40,
 };
 
@@ -214,8 +215,13 @@ static void go_to_next_window(struct cursor *c)
 {
     struct window *w = &c->window;
     uint32_t from_s = (uint32_t)(c->query.from_ns / SF_NS_PER_S);
+    bool has_any = false;
+    for (uint32_t i = 0; i < c->source.n_shards; i++)
+        has_any = has_any || c->pages[i].n > 0;
     w->high_s = w->low_s;
-    w->len_s *= WINDOW_GROWTH;
+    w->len_s = w->len_s > UINT32_MAX / EMPTY_GROWTH
+                   ? UINT32_MAX
+                   : w->len_s * (has_any ? WINDOW_GROWTH : EMPTY_GROWTH);
     w->is_first = false;
     w->is_last = w->low_s <= from_s || w->low_s - from_s <= w->len_s;
     w->low_s = w->is_last ? 0 : w->low_s - w->len_s;
