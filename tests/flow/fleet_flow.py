@@ -521,6 +521,47 @@ def test_answers_that_are_lost_after_storing_change_no_total():
             assert s.json("/api/v1/store")["retries"] > 0
 
 
+class LateProxy(Proxy):
+    """Stores some inserts, and answers them a minute later."""
+
+    def __init__(self, port, n):
+        super().__init__(port, share=0)
+        self.handle_error = lambda *_: None  # the node has gone on
+        self.n_left, self.n_late, self.lock = n, 0, threading.Lock()
+
+    def spoils(self, request):
+        with self.lock:
+            is_late = "INSERT%20INTO" in request and self.n_left > 0 and self.random.random() < 0.5
+            self.n_left, self.n_late = self.n_left - is_late, self.n_late + is_late
+        if is_late:
+            time.sleep(61)
+        return False
+
+
+@clickhouse_bed.long
+@clickhouse_bed.needed
+def test_answers_that_come_a_minute_late_change_no_total():
+    with clickhouse_bed.Bed(2) as bed:
+        proxies = [LateProxy(shard.port, 3) for shard in bed.shards]
+        url = "clickhouse://" + ",".join(f"127.0.0.1:{p.server_address[1]}" for p in proxies) + "/spanflame"
+        with Server(config(url, timeout="20s", interval="1s")) as s:
+            n = 0
+            end = time.monotonic() + 600
+            while sum(p.n_late for p in proxies) < 6:
+                assert time.monotonic() < end, [p.n_late for p in proxies]
+                spans = [make_span(service=f"s{i % 3}") for i in range(25)]
+                s.send(spans)
+                link = (spans[0]["trace_id"], spans[0]["span_id"])
+                assert s.post("/v1development/profiles", otlp("cart", {"main;work": 30}, link=link)).status == 200
+                n += 1
+                time.sleep(1)
+            wait_for(lambda: (x := s.json("/api/v1/store"))["shipped_record"] == x["newest_record"], 300)
+            counts = [bed.count("spanflame." + table) for table in ("spans", "undecided", "profiles")]
+            assert counts == [25 * n, n, n], (counts, n)
+            code, text = command(s, "verify")
+            assert code == 0, text
+
+
 @clickhouse_bed.long
 @clickhouse_bed.needed
 def test_verify_waits_longer_than_a_batch_does():

@@ -4,6 +4,7 @@ import http.client
 import http.server
 import json
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -135,6 +136,44 @@ def test_a_tenant_may_have_a_shorter_age():
             wait_for(lambda: bed.count("spanflame.spans", "tenant = 'brief'") == 1)
             assert bed.count("spanflame.spans", "tenant = 'long'") == 2
             assert command(s, "verify")[0] == 0
+
+
+# ---- nodes ----
+
+@clickhouse_bed.long
+@clickhouse_bed.needed
+def test_nodes_come_and_go_and_nobody_is_told():
+    chance, sent, nodes = random.Random(3), set(), []
+    with clickhouse_bed.Bed(2) as bed:
+        for i in range(40):
+            what = chance.choice(["come", "come", "come", "go", "die", "restart"]) if i > 1 else "come"
+            if what == "come" and len(nodes) < 6:
+                nodes.append(Server(config(bed.url(), interval="300ms")).start())
+            elif what in ("go", "die") and len(nodes) > 1:
+                s = nodes.pop(chance.randrange(len(nodes)))
+                shipped(s)
+                s.stop() if what == "go" else s.kill()
+            elif what == "restart":
+                s = chance.choice(nodes)
+                s.kill()
+                s.log_file.close()
+                s.start()
+            for s in nodes:
+                spans = [make_span() for _ in range(4)]
+                s.send(spans)
+                sent |= {int.from_bytes(x["span_id"], "big") for x in spans}
+        for s in nodes:
+            shipped(s)
+        rows = [int(x) for shard in bed.shards for x in shard.ask("SELECT span_id FROM spanflame.spans FORMAT TSV").split()]
+        assert len(rows) == len(sent) and set(rows) == sent, (len(rows), len(sent))
+        wait_for(lambda: sum(s.metric("spanflame_upkeep_lease") for s in nodes) == 1)
+        now = int(time.time())
+        for s in nodes:
+            found = s.json(f"/api/metrics/query?start={now - 900}&end={now + 5}&q=%7B%7D%7Ccount_over_time()")["series"]
+            assert [x["value"] for x in found] == [len(sent)], (found, len(sent))
+            code, text = command(s, "verify")
+            assert code == 0, text
+            s.kill()
 
 
 # ---- pins ----
