@@ -4,7 +4,7 @@ Since 26.7 clickhouse-local can listen, and libchdb.so runs clickhouse-local: so
 with HTTP, merges and tables that survive kill -9. It has no users, no TLS, no Keeper and no replication. The library is
 SPANFLAME_TEST_LIBCHDB, or build/libchdb/libchdb.so, where tools/libchdb puts it; without it tests skip.
 
-`make check` runs a short form of these tests (60 s of CPU time in all). Nearly all of it is ClickHouse, which plans a query
+`make check` runs a short form of these tests (60 s of CPU time in all, with nothing beside it). Nearly all of it is ClickHouse, which plans a query
 in 10 to 25 ms: so a short test asks few questions, and the shards of a test are those of the one before, emptied.
 `make check-clickhouse` (FLEET_KILLS above 20) runs all of it.
 """

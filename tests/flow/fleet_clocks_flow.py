@@ -90,6 +90,7 @@ def test_an_hour_is_judged_once_by_nodes_whose_clocks_differ():
             assert set(found) == hour.kept and set(found.values()) == {3 * 10**6}, (len(found), len(hour.kept))
 
 
+@clickhouse_bed.long
 @clickhouse_bed.needed
 def test_a_node_that_is_sixty_days_ahead_deletes_nothing_of_the_others():
     if os.environ.get("SANITIZER", "none") != "none":

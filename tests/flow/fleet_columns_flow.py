@@ -69,6 +69,7 @@ def test_conditions_give_the_same_whatever_the_type_of_a_value():
             assert fleet_answers.differences(alone, reader, q)
 
 
+@clickhouse_bed.long
 @clickhouse_bed.needed
 def test_a_node_that_must_not_add_columns_searches_without_them():
     with clickhouse_bed.Bed(1) as bed:

@@ -13,7 +13,7 @@ from fleet_answers import differences  # noqa: E402
 from server import JSON, Server  # noqa: E402
 
 S, MS = 10**9, 10**6
-QUERIES = int(os.environ.get("FLEET_METRICS", "60" if clickhouse_bed.IS_LONG else "2"))
+QUERIES = int(os.environ.get("FLEET_METRICS", "60"))
 SEED = int(os.environ.get("FLEET_METRICS_SEED", "7"))
 
 # A request has one resource for each service, so that copies of a span are equal; `rows` is for .rows where the span has none.
@@ -117,6 +117,7 @@ def check(alone, nodes, questions, least):
         assert len(read) <= max(1, (1 - least) * len(questions)), (SEED, len(questions), read)
 
 
+@clickhouse_bed.long
 @clickhouse_bed.needed
 def test_shards_count_every_span_once():
     w = World()

@@ -133,6 +133,7 @@ def test_answers_are_the_same_before_during_and_after_the_move():
         assert code == 1 and "1 faults" in text, text
 
 
+@clickhouse_bed.long
 @clickhouse_bed.needed
 def test_what_cannot_be_moved_is_said():
     with clickhouse_bed.Bed(1) as bed, Server() as alone, Server(config(bed.url())) as one:
@@ -167,7 +168,7 @@ def test_kills_of_node_shards_and_command_move_every_row_once():
         live = []
         assert state(one)["pieces"] >= (20 if LONG else 12), state(one)
         before = -1
-        for n in range(KILLS if LONG else 2):
+        for n in range(KILLS if LONG else 1):
             if n % 3:  # otherwise the move would never get far enough
                 wait_for(lambda b=before: state(one)["moved"] > b or is_done(one))
             time.sleep(chance.random() * 0.5)
