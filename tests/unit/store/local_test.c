@@ -73,6 +73,7 @@ TEST(local, takes_all_pieces_of_a_request_or_none)
     struct store_rig r;
     struct sf_otlp_make m;
     struct sf_span_batch first, second, large;
+    struct sf_local_stats stats;
     struct sf_batch *b;
     store_rig_init(&r);
     r.config.tuning.segment_len = 64 << 10;
@@ -94,10 +95,41 @@ TEST(local, takes_all_pieces_of_a_request_or_none)
         assert_int_equal(count_found(&r, 1, &first), i < 2 ? 0 : 20);
         assert_int_equal(count_found(&r, 1, &second), i < 2 ? 0 : 30);
     }
+    sf_local_figures_stats(r.store, &stats);
+    assert_int_equal(stats.n_spans_appended, 50);
     store_rig_close(&r);
     assert_ok(store_rig_open(&r));
     assert_int_equal(count_found(&r, 1, &first) + count_found(&r, 1, &second), 50);
     assert_int_equal(count_found(&r, 1, &large), 0);
+    store_rig_done(&r);
+}
+
+/* A repeat that comes while the first one waits for the disk is answered together with it. */
+TEST(local, answers_a_repeat_when_the_first_request_is_durable)
+{
+    enum { N = 40 };
+    struct store_rig r;
+    struct sf_otlp_make m;
+    struct sf_local_stats stats;
+    store_rig_init(&r);
+    sf_otlp_make_init(&m, 1, START_NS);
+    assert_ok(store_rig_open(&r));
+    for (unsigned i = 0; i < N; i++) {
+        struct store_ticket tickets[2];
+        struct sf_span_batch spans;
+        make(&r, &m, 5, &spans);
+        for (unsigned k = 0; k < 2; k++) {
+            struct sf_batch *b = store_batch(&r, 1, &spans, 100 + i, sf_clock_wall_ns());
+            tickets[k] = (struct store_ticket){.base = {.done = store_ticket_done}, .rig = &r};
+            assert_ok(r.store->ops->append(r.store, k, &b, &tickets[k].base, &r.why));
+        }
+        for (unsigned k = 0; k < 2; k++)
+            assert_ok(store_ticket_wait(&tickets[k]));
+        assert_int_equal(count_found(&r, 1, &spans), 5);
+    }
+    sf_local_figures_stats(r.store, &stats);
+    assert_int_equal(stats.n_duplicates, N);
+    assert_int_equal(stats.n_spans_appended, 5 * N);
     store_rig_done(&r);
 }
 

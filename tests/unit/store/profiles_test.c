@@ -295,11 +295,14 @@ TEST(profiles, give_time_series_that_add_up)
     sf_str key = SF_STR("service_name");
     struct sf_prof_points points;
     struct sf_prof_list list;
+    struct sf_local_stats stats;
     int64_t sums[3] = {0};
     profile_store_init(&r);
     profile_store_send(&r, 15);
     assert_ok(r.r.store->ops->flush(r.r.store, &r.r.why));
     profile_store_send(&r, 9);
+    sf_local_figures_stats(r.r.store, &stats);
+    assert_int_equal(stats.n_profiles_appended, 2 * 24); /* each has two types */
     assert_ok(r.r.store->ops->prof_points(r.r.store, &query, &key, 1, 15 * SF_NS_PER_S, &r.r.q,
                                           &points, &r.r.why));
     assert_int_equal(points.groups.n_sets, 3);
