@@ -29,7 +29,8 @@ longTest("the services of the shop, with their figures and what stands out", asy
   await page.getByRole("article").first().waitFor();
   const shown = await page.locator(".kpi").filter({ hasText: "CPU per request" }).locator(".v").innerText();
   const cores = await Promise.all((await page.locator("td").filter({ hasText: /cores$/ }).all()).map(async (cell) => Number.parseFloat(await cell.textContent())));
-  const rate = Number.parseFloat(await page.locator(".kpi").filter({ hasText: "Entry requests" }).locator(".v").innerText());
+  const entries = await page.locator(".kpi").filter({ hasText: "Entry requests" }).locator(".v").innerText();
+  const rate = Number.parseFloat(entries) / (/\/min/.test(entries) ? 60 : /\/h/.test(entries) ? 3600 : 1);
   const want = (1e3 * cores.reduce((n, c) => n + c, 0)) / rate;
   assert.match(shown, /^[\d.]+\s?ms/);
   // A service that was profiled for a part of the time has the requests of that part.

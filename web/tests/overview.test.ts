@@ -59,6 +59,10 @@ test("CPU per request adds up the services, each over the time it was profiled",
   assert.equal(half?.ns, 2e6);
   assert.deepEqual(half?.whole, []);
   assert.deepEqual(half?.parts.slice(3, 6), [null, null, 2e6]);
+  // Half of the requests seem to lie before the first profile, since their step began in the part before.
+  const late = (n: number) => all(0).map((_, i) => (i === 9 ? n : 0));
+  const late2 = all(0).map((_, i) => (i >= 8 ? 5 : 0));
+  assert.equal(cpuPerRequest(new Map([["a", cost(late(20e6))]]), late2)?.ns, 2e6);
   assert.equal(cpuPerRequest(new Map([["a", cost(all(1))]]), all(0)), undefined);
   assert.equal(cpuPerRequest(new Map(), requests), undefined);
   assert.equal(cpuPerRequest(undefined, requests), undefined);

@@ -5,32 +5,40 @@ import { count } from "../format/units";
 import type { Costs } from "../views/use_costs";
 import { BLOCKS, movedOf, ratioOf, type Moved, type Part } from "./blocks";
 
-/** A service has profiles of a whole period if the first and the last of them are no further from its ends than so many parts. */
-const ENDS = 2;
+/** A service has profiles of all requests if its first and last are no further from the first and last requests than so many parts: steps of
+ * requests do not end where parts do, and profiles are uploaded after what they are of. */
+const SLACK = 1;
 
 export interface CpuPerRequest {
   readonly ns: number;
   /** In each part of the time; null: no profiles or no requests */
   readonly parts: readonly (number | null)[];
-  /** Services that have CPU profiles of the whole period, and all that have some */
+  /** Services that have CPU profiles of all requests, and all that have some */
   readonly whole: readonly string[];
   readonly some: readonly string[];
 }
 
 type Counts = readonly (number | null)[];
 
-function covered(cpu: Counts): { first: number; last: number } | undefined {
-  const has = (v: number | null) => v !== null && v > 0;
-  const first = cpu.findIndex(has);
-  return first < 0 ? undefined : { first, last: cpu.length - 1 - [...cpu].reverse().findIndex(has) };
+interface Span {
+  readonly first: number;
+  readonly last: number;
 }
 
-function isWhole(c: { first: number; last: number }): boolean {
-  return c.first < ENDS && c.last >= BLOCKS - ENDS;
+function covered(counts: Counts): Span | undefined {
+  const has = (v: number | null) => v !== null && v > 0;
+  const first = counts.findIndex(has);
+  return first < 0 ? undefined : { first, last: counts.length - 1 - [...counts].reverse().findIndex(has) };
+}
+
+function isWhole(cpu: Span, requests: Span): boolean {
+  return cpu.first <= requests.first + SLACK && cpu.last >= requests.last - SLACK;
 }
 
 /** `requests` of each part of the time. Of a service that was profiled for a part of it, the requests of that part count. */
 export function cpuPerRequest(costs: Costs["of"], requests: Counts, only?: ReadonlySet<string>): CpuPerRequest | undefined {
+  const asked = covered(requests);
+  if (!asked) return undefined;
   const whole: string[] = [];
   const some: string[] = [];
   const sums: Part[] = requests.map((d) => ({ n: 0, d: d ?? 0 }));
@@ -39,8 +47,8 @@ export function cpuPerRequest(costs: Costs["of"], requests: Counts, only?: Reado
     const c = covered(cost.cpu);
     if (!c || (only && !only.has(name))) continue;
     some.push(name);
-    if (isWhole(c)) whole.push(name);
-    const range = isWhole(c) ? { first: 0, last: BLOCKS - 1 } : c;
+    if (isWhole(c, asked)) whole.push(name);
+    const range = isWhole(c, asked) ? { first: 0, last: BLOCKS - 1 } : c;
     let [cpu, count] = [0, 0];
     for (let i = range.first; i <= range.last; i++) {
       cpu += cost.cpu[i] ?? 0;
@@ -49,7 +57,7 @@ export function cpuPerRequest(costs: Costs["of"], requests: Counts, only?: Reado
     if (count > 0) ns += cpu / count;
     sums.forEach((p, i) => (sums[i] = { n: p.n + (cost.cpu[i] ?? 0), d: p.d }));
   }
-  if (some.length === 0 || !requests.some((r) => (r ?? 0) > 0)) return undefined;
+  if (some.length === 0) return undefined;
   return { ns, parts: sums.map((p) => (p.d > 0 && p.n > 0 ? p.n / p.d : null)), whole, some };
 }
 

@@ -68,7 +68,7 @@ function pointsIn(a: MetricAnswer | undefined, range: Range, at = 0): (number[] 
 
 /** Requests in each part of the range. */
 export function requestsIn(lines: Lines | undefined, range: Range): (number | null)[] {
-  return pointsIn(lines?.rate, range).map((some) => some && (some.reduce((n, v) => n + v, 0) / some.length) * ((range.untilMs - range.fromMs) / BLOCKS / 1e3));
+  return pointsIn(lines?.rate, range).map((some) => some && some.reduce((n, v) => n + v, 0) * sparkStep(range));
 }
 
 /** Steps without requests have no quantile. */
