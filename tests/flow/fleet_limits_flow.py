@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(__file__))
 import clickhouse_bed  # noqa: E402
 import fleet_answers  # noqa: E402
 from fleet_flow import Proxy, config, shipped, wait_for  # noqa: E402
-from server import JSON, PROGRAM, Server, make_span, tap  # noqa: E402
+from server import JSON, PROGRAM, Server, make_span  # noqa: E402
 
 
 class Recorder(Proxy):
@@ -97,4 +97,4 @@ def test_what_exceeds_the_memory_is_an_error():
 
 
 if __name__ == "__main__":
-    tap.run(sys.modules[__name__])
+    clickhouse_bed.run(sys.modules[__name__])

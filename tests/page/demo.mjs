@@ -112,6 +112,7 @@ test("Why slow? stands on a trace, a span, an operation, a box of the heatmap an
   const heat = page.locator(".heatmap canvas");
   await heat.waitFor();
   await page.getByRole("button", { name: /^def456/ }).first().waitFor();
+  await page.waitForLoadState("networkidle"); // parts that load later move the heatmap
   const box = await heat.boundingBox();
   await page.mouse.move(box.x + 80, box.y + 8);
   await page.mouse.down();
