@@ -59,7 +59,7 @@ test("from a service to a slow trace by a dot of the heatmap", async () => {
 test("a box over slow dots compares them with the rest", async () => {
   const page = await open("/?view=service&service=order-service&operation=order.calculate_totals");
   await page.locator(".heatmap canvas").waitFor();
-  await page.waitForTimeout(300);
+  await page.waitForLoadState("networkidle"); // parts that load later move the heatmap
   const box = await page.locator(".heatmap canvas").boundingBox();
   await page.mouse.move(box.x + 70, box.y + 24);
   await page.mouse.down();
