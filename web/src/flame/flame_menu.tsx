@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Frame } from "../api/types";
 import { visible } from "../format/safe_text";
 import { sourceAddress } from "../state/links";
@@ -6,7 +6,8 @@ import { sourceAddress } from "../state/links";
 export function FlameMenu(props: { x: number; y: number; frame: Frame | undefined; onDo: (what: string) => void; onClose: () => void }) {
   const box = useRef<HTMLDivElement>(null);
   // Once: the graph around it is drawn again while the menu is open, and the focus stays where the keys have moved it.
-  useEffect(() => box.current?.querySelector("button")?.focus(), []);
+  // Before it is painted: a key that follows at once must not be overtaken.
+  useLayoutEffect(() => box.current?.querySelector("button")?.focus(), []);
   useEffect(() => {
     const away = (e: MouseEvent) => {
       if (e.target instanceof Node && !box.current?.contains(e.target)) props.onClose();
